@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "ipc/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ipc/mem.h"
+
+void
+fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+int
+fd_write(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n > 0) {
+		ssize_t put = write(fd, p, n);
+
+		if (put < 0) {
+			if (errno == EINTR)
+				continue;
+			return -1;
+		}
+		p += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+static int
+fd_read_all(int fd, const char *path, size_t max, struct buf *b, struct error *err)
+{
+	char chunk[65536];
+
+	for (;;) {
+		ssize_t got = read(fd, chunk, sizeof(chunk));
+
+		if (got == 0)
+			return 0;
+		if (got < 0) {
+			if (errno == EINTR)
+				continue;
+			return error_system(err, "%s", path);
+		}
+		if (b->len + (size_t)got > max)
+			return error_set(err, ERROR_DATA, "%s: larger than %zu bytes",
+					 path, max);
+		buf_append(b, chunk, (size_t)got);
+	}
+}
+
+int
+file_read(const char *path, size_t max, struct buf *ret_content, struct error *err)
+{
+	struct buf b = BUF_INIT;
+	struct stat st;
+	int rc = -1;
+	/* O_NONBLOCK: opening a fifo that nobody writes must not hang. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return error_system(err, "%s", path);
+	if (fstat(fd, &st) < 0) {
+		(void)error_system(err, "%s", path);
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		(void)error_set(err, ERROR_DATA, "%s: not a regular file", path);
+		goto out;
+	}
+	if (fd_read_all(fd, path, max, &b, err) < 0)
+		goto out;
+	buf_release(ret_content);
+	*ret_content = b;
+	b = (struct buf)BUF_INIT;
+	rc = 0;
+out:
+	buf_release(&b);
+	fd_close(&fd);
+	return rc;
+}
+
+/* Directory and temporary name for a path; both freed by the caller. */
+static void
+file_temp_names(const char *path, char **ret_dir, char **ret_temp)
+{
+	char *a = xstrdup(path);
+	char *b = xstrdup(path);
+
+	*ret_dir = xstrdup(dirname(a));
+	*ret_temp = xasprintf("%s/.%s.%ld.tmp", *ret_dir, basename(b), (long)getpid());
+	free(a);
+	free(b);
+}
+
+static int
+file_fill(const char *temp, mode_t mode, const void *bytes, size_t n)
+{
+	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = fd_write(fd, bytes, n);
+	if (rc == 0)
+		rc = fsync(fd);
+	if (rc == 0) {
+		rc = close(fd);
+		fd = -1;
+	}
+	fd_close(&fd);
+	return rc;
+}
+
+int
+file_save(const char *path, const void *bytes, size_t n, struct error *err)
+{
+	struct stat st;
+	mode_t mode = 0666;
+	char *dir, *temp;
+	int rc;
+
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		mode = st.st_mode & 0777;
+	file_temp_names(path, &dir, &temp);
+	/* A pid is used again: what a killed namesake left goes first. */
+	(void)unlink(temp);
+	rc = file_fill(temp, mode, bytes, n);
+	if (rc == 0)
+		rc = rename(temp, path);
+	if (rc < 0) {
+		(void)error_system(err, "%s", path);
+		(void)unlink(temp);
+	}
+	free(dir);
+	free(temp);
+	return rc;
+}
+
+int
+dir_make(const char *path, struct error *err)
+{
+	char *p = xstrdup(path);
+	char *s = p;
+	struct stat st;
+	int rc = 0;
+
+	while (rc == 0 && *s != '\0') {
+		char cut;
+
+		s += strspn(s, "/");
+		s += strcspn(s, "/");
+		cut = *s;
+		*s = '\0';
+		if (mkdir(p, 0777) < 0 && errno != EEXIST)
+			rc = error_system(err, "%s", p);
+		else if (stat(p, &st) < 0)
+			rc = error_system(err, "%s", p);
+		else if (!S_ISDIR(st.st_mode))
+			rc = error_set(err, ERROR_DATA, "%s: not a directory", p);
+		*s = cut;
+	}
+	free(p);
+	return rc;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Patterns: the one room that knows PCRE2.
+ */
+#ifndef SUPERVISOR_BASE_PATTERN_H
+#define SUPERVISOR_BASE_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ipc/error.h"
+
+struct pattern;
+
+/*
+ * Compile a PCRE2 regex (UTF, JIT where there is one).  On failure *err says the offset
+ * in the pattern and why.
+ */
+int pattern_compile(const char *regex, struct pattern **ret_pattern, struct error *err);
+/*
+ * Does it match somewhere in the text (valid UTF-8)?  Bounded: past the match
+ * limit the answer is no.
+ */
+bool pattern_matches(const struct pattern *p, const char *text, size_t n);
+void pattern_free(struct pattern *p);
+
+#endif
