@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events: a run as JSON lines, one object an event, under the names of the
+ * report.  Each function appends one line.
+ *
+ *   {"event":"start","tier":…,"startedAt":…,"budgetMs"?,"inputs"?,"jobs":2,
+ *    "steps":[{"id":…,"command":…},…]}
+ *   {"event":"wait","id"?,"reason":…}        without id the run itself waits
+ *   {"event":"step-start","id":…,"command":…,"retried"?}
+ *   {"event":"step-end", <the step as in the report>}     skipped steps too
+ *   {"event":"end", <the whole report>,"report":<its path>}
+ */
+#ifndef SUPERVISOR_REPORT_EVENTS_H
+#define SUPERVISOR_REPORT_EVENTS_H
+
+#include "ipc/buf.h"
+#include "supervisor/base/result.h"
+#include "supervisor/plan/plan.h"
+#include "supervisor/report/report.h"
+
+void events_start(struct buf *out, const struct report *r, const struct plan *p,
+		  unsigned jobs);
+/* `job` NULL: the run itself. */
+void events_wait(struct buf *out, const struct job *job, const char *reason);
+/* `retried` counts the re-runs so far, this one included; 0 on the first attempt. */
+void events_step_start(struct buf *out, const struct job *job, unsigned retried);
+void events_step_end(struct buf *out, const struct job *job, const struct result *r);
+/* `report_path` as the verdict line has it. */
+void events_end(struct buf *out, const struct report *r, const struct plan *p,
+		const struct result *results, const char *report_path);
+
+#endif

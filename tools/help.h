@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Help: the commands there are, their option tables, and the texts about them.
+ */
+#ifndef TOOLS_HELP_H
+#define TOOLS_HELP_H
+
+#include <stddef.h>
+
+#include "ipc/buf.h"
+#include "ipc/error.h"
+#include "tools/opt.h"
+
+/* Index of each option of `verify` in opt_args.values. */
+enum verify_opt {
+	VERIFY_REPORT,
+	VERIFY_JOBS,
+	VERIFY_ONLY,
+	VERIFY_KEEP_GOING,
+	VERIFY_DRY_RUN,
+	VERIFY_JSON,
+	VERIFY_FRESH,
+	VERIFY_RETRY,
+	VERIFY_AFFECTED,
+	VERIFY_SINCE,
+	VERIFY_REQUIRE_WORK,
+	VERIFY_EXCLUSIVE,
+	VERIFY_EXCLUSIVE_TIMEOUT,
+	VERIFY_PROVE,
+};
+
+/* Every command, in the order of the help text. */
+const struct command *const *command_list(size_t *ret_ncommands);
+/*
+ * The command of that name, or NULL with *err (ERROR_USAGE) naming the nearest.  A
+ * planned one is found: command_refuse() says that it cannot run.
+ */
+const struct command *command_find(const char *name, struct error *err);
+/* `<command>: not available in this version`; returns -1. */
+int command_refuse(const struct command *c, struct error *err);
+
+/* The text of `geonosis help` and `geonosis --help`. */
+void help_text(struct buf *out);
+
+#endif
