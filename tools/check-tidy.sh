@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# clang-tidy (.clang-tidy) over the product, from the compile commands of a build.
+# usage: check-tidy.sh BUILD_DIR
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:?usage: check-tidy.sh BUILD_DIR}
+tools/list-files.sh '*.c' | grep -E '^(ipc|worker|git|supervisor|tools)/' |
+    grep -v '^tools/bench/' | tr '\n' '\0' |
+    xargs -0 -n 2 -P "${GEONOSIS_SLOTS:-$(nproc)}" clang-tidy --quiet -p "$build"
