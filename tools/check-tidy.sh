@@ -1,10 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # clang-tidy (.clang-tidy) over the product, from the compile commands of a build.
-# usage: check-tidy.sh BUILD_DIR
+# usage: check-tidy.sh [BUILD_DIR]      without one it configures a temporary one
 set -eu
 cd "$(dirname "$0")/.."
-build=${1:?usage: check-tidy.sh BUILD_DIR}
+build=${1:-}
+if [ -z "$build" ]; then
+	build=$(mktemp -d)
+	trap 'rm -rf "$build"' EXIT
+	cmake --preset dev -B "$build" >/dev/null
+fi
 tools/list-files.sh '*.c' | grep -E '^(ipc|worker|git|supervisor|tools)/' |
     grep -v '^tools/bench/' | tr '\n' '\0' |
     xargs -0 -n 2 -P "${GEONOSIS_SLOTS:-$(nproc)}" clang-tidy --quiet -p "$build"

@@ -3,7 +3,7 @@
 # Build and test; the last line is the sum over every test case of every suite:
 #   N passed, N failed[, N skipped]
 # and the exit code is 0 only when nothing failed and every suite asked for did run.
-# usage: test.sh [--fresh] [unit|lint|e2e|asan|asan-e2e|tsan|fuzz|analysis] …
+# usage: test.sh [--fresh] [unit|headers|lint|e2e|asan|asan-e2e|tsan|fuzz|analysis] …
 #   (none named: lint unit e2e asan tsan)
 #   --fresh: build in a temporary directory, removed at the end, not in build/<preset>
 set -u
@@ -22,6 +22,11 @@ if [ "${1:-}" = --fresh ]; then
 	trap 'exit 129' HUP INT TERM
 fi
 [ $# -gt 0 ] || set -- lint unit e2e asan tsan
+
+# The same sources are built for several suites, and again by a --fresh run.
+if command -v ccache >/dev/null; then
+	export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1
+fi
 
 # gcc 12's sanitizers do not start under the address randomisation of newer kernels.
 still=()
@@ -76,6 +81,7 @@ for suite; do
 	case $suite in
 	unit | lint | e2e | analysis) suite "$suite" dev "$suite" ;;
 	asan | tsan) suite "$suite" "$suite" unit "${still[@]}" ;;
+	headers) suite headers dev headers ;;
 	asan-e2e) suite "$suite" asan e2e "${still[@]}" ;;
 	fuzz)
 		build fuzz || { trouble fuzz 'the build failed'; continue; }
@@ -83,7 +89,7 @@ for suite; do
 		# shellcheck disable=SC2046 # three numbers
 		count fuzz $(tools/fuzz.sh "$root/fuzz/fuzz" "${FUZZ_SECONDS:-10}")
 		;;
-	*) trouble "$suite" 'no such suite (unit lint e2e asan asan-e2e tsan fuzz analysis)' ;;
+	*) trouble "$suite" 'no such suite (unit headers lint e2e asan asan-e2e tsan fuzz analysis)' ;;
 	esac
 done
 
