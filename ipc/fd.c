@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,14 +109,18 @@ file_temp_names(const char *path, char **ret_dir, char **ret_temp)
 	free(b);
 }
 
+/* `exact`: the mode is that of the file replaced, which the umask does not touch. */
 static int
-file_fill(const char *temp, mode_t mode, const void *bytes, size_t n)
+file_fill(const char *temp, mode_t mode, bool exact, const void *bytes, size_t n)
 {
 	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	int rc;
 
 	if (fd < 0)
 		return -1;
+	/* A file system without modes is no reason to lose the content. */
+	if (exact)
+		(void)fchmod(fd, mode);
 	rc = fd_write(fd, bytes, n);
 	if (rc == 0)
 		rc = fsync(fd);
@@ -131,16 +136,15 @@ int
 file_save(const char *path, const void *bytes, size_t n, struct error *err)
 {
 	struct stat st;
-	mode_t mode = 0666;
+	bool exact = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	mode_t mode = exact ? st.st_mode & 0777 : 0666;
 	char *dir, *temp;
 	int rc;
 
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		mode = st.st_mode & 0777;
 	file_temp_names(path, &dir, &temp);
 	/* A pid is used again: what a killed namesake left goes first. */
 	(void)unlink(temp);
-	rc = file_fill(temp, mode, bytes, n);
+	rc = file_fill(temp, mode, exact, bytes, n);
 	if (rc == 0)
 		rc = rename(temp, path);
 	if (rc < 0) {
