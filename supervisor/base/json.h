@@ -43,7 +43,7 @@ void js_add_decimal(struct json_object *object, const char *key, double d);
 void js_push(struct json_object *array, struct json_object *value);
 
 /* Append the text and a newline; slashes are not escaped. */
-void js_write(const struct json_object *value, enum js_form form, struct buf *out);
+void js_write(struct json_object *value, enum js_form form, struct buf *out);
 
 /*
  * Parse untrusted text strictly (RFC 8259: no comments, trailing commas, single
