@@ -19,38 +19,45 @@ text_byte(const char *s, size_t at)
 	return (unsigned char)s[at];
 }
 
-static bool
-text_continues(const char *s, size_t from, size_t to)
+/*
+ * How many of the bytes at s could be one character's, and in *ret_want how many
+ * that character would have (0: none begins so).
+ */
+static size_t
+utf8_prefix(const char *s, size_t n, size_t *ret_want)
 {
-	for (size_t i = from; i < to; i++)
-		if ((text_byte(s, i) & 0xc0) != 0x80)
-			return false;
-	return true;
+	unsigned first = text_byte(s, 0), least = 0x80, most = 0xbf;
+	size_t have = 1;
+
+	*ret_want = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	if ((first >= 0x80 && first < 0xc2) || first > 0xf4)
+		*ret_want = 0;
+	/* Overlong forms, surrogates and what lies past U+10FFFF show in the second. */
+	if (first == 0xe0)
+		least = 0xa0;
+	else if (first == 0xf0)
+		least = 0x90;
+	else if (first == 0xed)
+		most = 0x9f;
+	else if (first == 0xf4)
+		most = 0x8f;
+	for (; have < *ret_want && have < n; have++) {
+		if (text_byte(s, have) < least || text_byte(s, have) > most)
+			break;
+		least = 0x80;
+		most = 0xbf;
+	}
+	return have;
 }
 
 size_t
 utf8_sequence(const char *s, size_t n)
 {
-	unsigned first, second;
-	size_t len;
+	size_t want;
 
-	if (n == 0)
+	if (n == 0 || utf8_prefix(s, n, &want) < want)
 		return 0;
-	first = text_byte(s, 0);
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2 || first > 0xf4)
-		return 0;
-	len = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	if (n < len || !text_continues(s, 1, len))
-		return 0;
-	/* Overlong forms, surrogates and what lies past U+10FFFF show in the second. */
-	second = text_byte(s, 1);
-	if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f))
-		return 0;
-	if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-		return 0;
-	return len;
+	return want;
 }
 
 /* How many of the first bytes are ASCII, in whole words. */
@@ -111,15 +118,15 @@ char *
 text_clean(const char *s, size_t n)
 {
 	struct buf out = BUF_INIT;
-	size_t at = 0, len;
+	size_t at = 0, have, want;
 
 	while (at < n) {
-		len = utf8_sequence(s + at, n - at);
-		if (len == 0 || text_is_control(s + at, len))
+		have = utf8_prefix(s + at, n - at, &want);
+		if (have != want || text_is_control(s + at, have))
 			buf_puts(&out, replacement);
 		else
-			buf_append(&out, s + at, len);
-		at += len > 0 ? len : 1;
+			buf_append(&out, s + at, have);
+		at += have;
 	}
 	return buf_steal(&out);
 }
@@ -137,7 +144,7 @@ text_lower(char c)
 }
 
 static unsigned
-least(unsigned a, unsigned b)
+text_least(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
@@ -157,10 +164,10 @@ text_distance(const char *a, size_t na, const char *b, size_t nb)
 			char x = text_lower(a[i - 1]), y = text_lower(b[j - 1]);
 
 			now[j] = last[j - 1] + (x != y);
-			now[j] = least(now[j], least(last[j], now[j - 1]) + 1);
+			now[j] = text_least(now[j], text_least(last[j], now[j - 1]) + 1);
 			if (i > 1 && j > 1 && x == text_lower(b[j - 2]) &&
 			    y == text_lower(a[i - 2]))
-				now[j] = least(now[j], before[j - 2] + 1);
+				now[j] = text_least(now[j], before[j - 2] + 1);
 		}
 		spare = before;
 		before = last;

@@ -14,7 +14,12 @@
  */
 size_t utf8_sequence(const char *s, size_t n);
 bool utf8_valid(const char *s, size_t n);
-/* A copy fit for a report or a terminal: invalid bytes and controls as U+FFFD. */
+/*
+ * A copy fit for one line of a report or a terminal.  U+FFFD stands for every control
+ * character (tab and newline too), for line separators, for those that change the
+ * direction of text, and once for each maximal run of bytes that could have become
+ * one character (as Unicode recommends).
+ */
 char *text_clean(const char *s, size_t n);
 /* True for "" and for text of nothing but white space (space, \t, \n, \v, \f, \r). */
 bool text_is_blank(const char *s);
