@@ -36,8 +36,8 @@ struct opt {
 	char letter;	  /* '\0': none */
 	enum opt_kind kind;
 	const char *arg;  /* what the value is called in help; NULL for a flag */
-	const char *help; /* one sentence, no full stop */
 	bool planned;	  /* parsed, then refused: its machinery is not there yet */
+	const char *help; /* one sentence, no full stop */
 };
 
 struct command {

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/help.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/base/text.h"
+
+/* clang-format off: a table, two lines a row */
+static const struct opt verify_opts[] = {
+	/* name, letter, kind, its value, planned, help */
+	[VERIFY_REPORT] = { "report", 0, OPT_STRING, "<path>", false,
+			    "where the report goes (.geonosis/gate-report.json)" },
+	[VERIFY_JOBS] = { "jobs", 'j', OPT_COUNT, "<n>", false,
+			  "run at most n steps at once (GEONOSIS_JOBS, else what the "
+			  "machine can carry)" },
+	[VERIFY_ONLY] = { "only", 0, OPT_STRING, "<id>", false,
+			  "run one step, fast/2, or one of its jobs, full/4@1/2; records "
+			  "nothing" },
+	[VERIFY_KEEP_GOING] = { "keep-going", 'k', OPT_FLAG, NULL, false,
+				"run every step, whatever is red" },
+	[VERIFY_DRY_RUN] = { "dry-run", 'n', OPT_FLAG, NULL, false,
+			     "print the plan and run nothing" },
+	[VERIFY_JSON] = { "json", 0, OPT_FLAG, NULL, false,
+			  "print one event a line as JSON, and nothing else" },
+	[VERIFY_FRESH] = { "fresh", 0, OPT_FLAG, NULL, false,
+			   "run the tier even if it is recorded green on this tree" },
+	[VERIFY_RETRY] = { "retry-environment-failures", 0, OPT_NUMBER, "<n>", false,
+			   "run a step again, up to n times, when the network made it "
+			   "red (0)" },
+	[VERIFY_AFFECTED] = { "affected", 0, OPT_FLAG, NULL, true,
+			      "run per-workspace steps only where something changed "
+			      "since the mark" },
+	[VERIFY_SINCE] = { "since", 0, OPT_STRING, "<ref>", true,
+			   "as --affected, against this ref" },
+	[VERIFY_REQUIRE_WORK] = { "require-work", 0, OPT_FLAG, NULL, true,
+				  "fail when code changed and no test runner ran a "
+				  "test" },
+	[VERIFY_EXCLUSIVE] = { "exclusive", 0, OPT_FLAG, NULL, true,
+			       "take every slot of the machine for this run" },
+	[VERIFY_EXCLUSIVE_TIMEOUT] = { "exclusive-timeout", 0, OPT_SECONDS, "<seconds>",
+				       true,
+				       "how long --exclusive waits for the machine "
+				       "(1800)" },
+	[VERIFY_PROVE] = { "prove", 0, OPT_FLAG, NULL, true,
+			   "run a planted red in a throwaway directory and check that it "
+			   "is reported" },
+};
+/* clang-format on */
+
+static const struct command verify = {
+	.name = "verify",
+	.operands = "<tier>",
+	.summary = "run a tier of geonosis.json and report what happened",
+	.about =
+	    "Runs the steps that geonosis.json declares for the tier, in order, and\n"
+	    "writes the report. There is no default tier.\n"
+	    "\n"
+	    "Exit status: 0 every step passed and the report was written; 1 a step\n"
+	    "failed; 2 refused, or the report could not be written; 128 + n ended by\n"
+	    "signal n.\n",
+	.opts = verify_opts,
+	.nopts = sizeof(verify_opts) / sizeof(verify_opts[0]),
+};
+
+static const struct command gate = {
+	.name = "gate",
+	.operands = "run -- <command> | status | budget <n> | daemon",
+	.summary = "share the machine's slots: run on them, say who holds them",
+	.about =
+	    "Runs any command on the slots that all runs of this user share, says who\n"
+	    "holds them and who waits, and sets how many there are.\n",
+	.planned = true,
+};
+
+static const struct command hook = {
+	.name = "hook",
+	.operands = "stop | pre-bash | pre-write",
+	.summary = "answer Claude Code's hooks, JSON on stdin and stdout",
+	.about = "Answers one hook of Claude Code: JSON on stdin, JSON on stdout.\n",
+	.planned = true,
+};
+
+static const struct command doctor = {
+	.name = "doctor",
+	.operands = "",
+	.summary = "look for what would make a green mean less than it says",
+	.about = "Looks at the repository's set-up and warns of what would make a green\n"
+		 "mean less than it says.\n",
+	.planned = true,
+};
+
+static const struct command ratchet = {
+	.name = "ratchet",
+	.operands = "",
+	.summary = "hold counters under caps that only fall",
+	.about = "Counts what a repository wants less of and fails when a count is over\n"
+		 "its cap; a cap only ever falls.\n",
+	.planned = true,
+};
+
+static const struct command *const commands[] = { &verify, &gate, &hook, &doctor,
+						  &ratchet };
+
+enum {
+	NCOMMANDS = sizeof(commands) / sizeof(commands[0])
+};
+
+const struct command *const *
+command_list(size_t *ret_ncommands)
+{
+	*ret_ncommands = NCOMMANDS;
+	return commands;
+}
+
+const struct command *
+command_find(const char *name, struct error *err)
+{
+	const char *names[NCOMMANDS + 1];
+	const char *near;
+	char *clean;
+	size_t i;
+
+	for (i = 0; i < NCOMMANDS; i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+		names[i] = commands[i]->name;
+	}
+	names[i] = "help";
+	near = text_nearest(name, names, i + 1);
+	clean = text_clean(name, strlen(name));
+	if (near != NULL)
+		(void)error_set(err, ERROR_USAGE,
+				"unknown command \"%s\": did you mean \"%s\"?", clean,
+				near);
+	else
+		(void)error_set(
+		    err, ERROR_USAGE,
+		    "unknown command \"%s\": `geonosis help` lists those there "
+		    "are",
+		    clean);
+	free(clean);
+	return NULL;
+}
+
+int
+command_refuse(const struct command *c, struct error *err)
+{
+	return error_set(err, ERROR_USAGE, "%s: not available in this version", c->name);
+}
+
+void
+help_text(struct buf *out)
+{
+	size_t i;
+
+	buf_puts(out,
+		 "usage: geonosis <command> [options] ...\n"
+		 "\n"
+		 "Runs the gates of a repository: named tiers of shell commands, in\n"
+		 "geonosis.json, with a report of what each one did.\n"
+		 "\n"
+		 "Commands:\n");
+	for (i = 0; i < NCOMMANDS; i++)
+		buf_printf(out, "  %-9s %s%s\n", commands[i]->name, commands[i]->summary,
+			   commands[i]->planned ? " (not available yet)" : "");
+	buf_puts(
+	    out,
+	    "  help      show this text, or that of a command\n"
+	    "\n"
+	    "`geonosis <command> --help` says more; `geonosis --version` says which\n"
+	    "version this is.\n");
+}
