@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc/buf.h"
+#include "ipc/clock.h"
+#include "ipc/fd.h"
+#include "ipc/mem.h"
+#include "ipc/signals.h"
+#include "supervisor/config/config.h"
+#include "supervisor/report/place.h"
+#include "supervisor/run/local.h"
+#include "supervisor/run/logs.h"
+
+struct pipeline {
+	const struct pipeline_request *request;
+	const struct pipeline_observer *observer;
+	struct config config;
+	struct plan plan;
+	struct jobs jobs;
+	struct report report;
+	struct report_place *place;
+	struct result *results;
+	struct pipeline_view view;
+	char *report_path;
+};
+
+static void
+pipeline_warn(const struct pipeline *p, const char *text)
+{
+	if (p->observer->warn != NULL)
+		p->observer->warn(p->observer->ctx, text);
+}
+
+/* --- load, resolve, plan --- */
+
+static int
+pipeline_load(struct pipeline *p, struct error *err)
+{
+	const struct tier *tier;
+	size_t i;
+
+	if (config_load(".", &p->config, err) < 0)
+		return -1;
+	tier = config_tier(&p->config, p->request->tier != NULL ? p->request->tier : "",
+			   err);
+	if (tier == NULL)
+		return -1;
+	if (plan_build(&p->config, tier, p->request->only, &p->plan, err) < 0)
+		return -1;
+	if (jobs_decide(p->request->jobs, p->config.caps_heavy, &p->jobs, err) < 0)
+		return -1;
+	for (i = 0; i < p->config.warnings.nitems; i++)
+		pipeline_warn(p, p->config.warnings.items[i]);
+	p->report.tier = tier->name;
+	p->report.budget_ms = tier->budget_ms;
+	return 0;
+}
+
+/* --- the report --- */
+
+static char *
+path_from_here(const char *path)
+{
+	char *cwd, *absolute;
+
+	if (path[0] == '/')
+		return xstrdup(path);
+	cwd = getcwd(NULL, 0);
+	if (cwd == NULL)
+		return xstrdup(path);
+	absolute = xasprintf("%s/%s", cwd, path);
+	free(cwd);
+	return absolute;
+}
+
+static int
+pipeline_save(const struct pipeline *p,
+	      int (*save)(struct report_place *, const char *, size_t, struct error *),
+	      struct error *err)
+{
+	struct buf text = BUF_INIT;
+	int rc;
+
+	report_format(&p->report, &p->plan, p->report.unfinished ? NULL : p->results,
+		      &text);
+	rc = save(p->place, text.data, text.len, err);
+	buf_release(&text);
+	return rc;
+}
+
+static int
+pipeline_open_report(struct pipeline *p, struct error *err)
+{
+	const char *path =
+	    p->request->report_path != NULL ? p->request->report_path : REPORT_PATH;
+
+	if (report_place_open(path, &p->place, err) < 0)
+		return -1;
+	p->report_path = path_from_here(path);
+	p->view.report_path = p->report_path;
+	return 0;
+}
+
+/* From here on the old report is gone: a run that is killed leaves no green of yesterday.
+ */
+static int
+pipeline_begin(struct pipeline *p, struct error *err)
+{
+	p->report.started_ms = clock_wall_ms();
+	p->report.unfinished = true;
+	if (pipeline_save(p, report_place_begin, err) < 0)
+		return -1;
+	if (p->observer->start != NULL)
+		p->observer->start(p->observer->ctx, &p->view);
+	return 0;
+}
+
+static int
+pipeline_finish(struct pipeline *p, const struct run_outcome *o, struct error *err)
+{
+	p->report.unfinished = false;
+	p->report.finished_ms = clock_wall_ms();
+	/* A wall clock that was set back must not make the run end before it began. */
+	if (p->report.finished_ms < p->report.started_ms)
+		p->report.finished_ms = p->report.started_ms;
+	p->report.ok = o->ok;
+	p->report.interrupted = o->interrupted;
+	if (pipeline_save(p, report_place_save, err) < 0)
+		return -1;
+	if (p->observer->end != NULL)
+		p->observer->end(p->observer->ctx, &p->view);
+	return 0;
+}
+
+/* --- the run --- */
+
+static void
+tell_job_start(void *ctx, size_t job, unsigned attempt)
+{
+	const struct pipeline *p = ctx;
+
+	if (p->observer->job_start != NULL)
+		p->observer->job_start(p->observer->ctx, &p->view, job, attempt);
+}
+
+static void
+tell_job_retry(void *ctx, size_t job, const struct result *r, unsigned retry,
+	       unsigned limit)
+{
+	const struct pipeline *p = ctx;
+
+	if (p->observer->job_retry != NULL)
+		p->observer->job_retry(p->observer->ctx, &p->view, job, r, retry, limit);
+}
+
+static void
+tell_job_end(void *ctx, size_t job, const struct result *r)
+{
+	const struct pipeline *p = ctx;
+
+	if (p->observer->job_end != NULL)
+		p->observer->job_end(p->observer->ctx, &p->view, job, r);
+}
+
+static int
+pipeline_run(struct pipeline *p, struct signals *signals, struct run_outcome *ret_outcome,
+	     struct error *err)
+{
+	struct run_options options = {
+		.jobs = p->jobs.count,
+		.retries = p->request->retries,
+		.keep_going = p->request->keep_going,
+	};
+	struct run_observer observer = {
+		.ctx = p,
+		.job_start = tell_job_start,
+		.job_retry = tell_job_retry,
+		.job_end = tell_job_end,
+	};
+	struct local_options local_options = {
+		.caller_env = environ,
+		.log_dir_fd = -1,
+		.ignored = signals->ignored,
+	};
+	struct error log_error = ERROR_INIT;
+	struct engine engine;
+	struct local *local;
+	char *log_dir = NULL;
+	int rc;
+
+	/* Without logs the verdict stands: a step that would have one says so. */
+	if (logs_open(p->plan.tier->name, &log_dir, &local_options.log_dir_fd,
+		      &log_error) < 0)
+		local_options.log_error = log_error.text;
+	local_options.log_dir = log_dir;
+	local = local_new(&p->plan, &local_options);
+	engine = local_engine(local);
+	rc = run_execute(&p->plan, &options, &engine, signals, &observer, p->results,
+			 ret_outcome, err);
+	local_free(local);
+	fd_close(&local_options.log_dir_fd);
+	free(log_dir);
+	return rc;
+}
+
+static int
+pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
+		 struct error *err)
+{
+	struct signals signals = { .fd = -1 };
+	struct run_outcome outcome = { false, 0 };
+	int64_t started_ms = clock_now_ms();
+	size_t i;
+	int rc = -1;
+
+	p->results = xcalloc(p->plan.njobs, sizeof(*p->results));
+	for (i = 0; i < p->plan.njobs; i++)
+		p->results[i] = (struct result)RESULT_INIT;
+	p->view.results = p->results;
+	if (pipeline_open_report(p, err) < 0)
+		goto out;
+	if (signals_open(&signals, err) < 0)
+		goto out;
+	if (pipeline_begin(p, err) < 0)
+		goto out;
+	if (pipeline_run(p, &signals, &outcome, err) < 0)
+		goto out;
+	p->view.ms = clock_now_ms() - started_ms;
+	if (pipeline_finish(p, &outcome, err) < 0)
+		goto out;
+	*ret_verdict = (struct pipeline_verdict){
+		.ok = outcome.ok,
+		.interrupted = outcome.interrupted,
+	};
+	rc = 0;
+out:
+	signals_close(&signals);
+	return rc;
+}
+
+static void
+pipeline_release(struct pipeline *p)
+{
+	size_t i;
+
+	for (i = 0; p->results != NULL && i < p->plan.njobs; i++)
+		result_release(&p->results[i]);
+	free(p->results);
+	report_place_free(p->place);
+	free(p->report_path);
+	plan_release(&p->plan);
+	config_release(&p->config);
+}
+
+int
+pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observer *o,
+		struct pipeline_verdict *ret_verdict, struct error *err)
+{
+	struct pipeline p = {
+		.request = rq,
+		.observer = o,
+		.config = CONFIG_INIT,
+		.plan = PLAN_INIT,
+		.report = REPORT_INIT,
+	};
+	int rc;
+
+	p.view = (struct pipeline_view){
+		.plan = &p.plan,
+		.jobs = &p.jobs,
+		.report = &p.report,
+	};
+	rc = pipeline_load(&p, err);
+	if (rc == 0 && rq->plan_only) {
+		if (o->plan != NULL)
+			o->plan(o->ctx, &p.view);
+		*ret_verdict = (struct pipeline_verdict){ .ok = true };
+	} else if (rc == 0) {
+		rc = pipeline_execute(&p, ret_verdict, err);
+	}
+	pipeline_release(&p);
+	return rc;
+}

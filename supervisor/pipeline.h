@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pipeline: what `geonosis verify <tier>` does, in order.
+ *
+ *   load -> resolve -> plan -> place of the report -> run -> report
+ *
+ * Nothing is written before every refusal has been decided.
+ */
+#ifndef SUPERVISOR_PIPELINE_H
+#define SUPERVISOR_PIPELINE_H
+
+#include <stdbool.h>
+
+#include "ipc/error.h"
+#include "supervisor/base/result.h"
+#include "supervisor/plan/plan.h"
+#include "supervisor/report/report.h"
+#include "supervisor/run/jobs.h"
+#include "supervisor/run/run.h"
+
+/* What is asked; everything is borrowed. */
+struct pipeline_request {
+	const char *tier;	 /* NULL: none was named, which is refused */
+	const char *only;	 /* an id, or NULL: the whole tier */
+	const char *report_path; /* NULL: REPORT_PATH */
+	unsigned jobs;		 /* --jobs, 0: not given */
+	unsigned retries;
+	bool keep_going;
+	bool plan_only; /* a dry run: ends after the plan was told */
+};
+
+/* A run as its observer sees it; everything is borrowed and lives until end has returned.
+ */
+struct pipeline_view {
+	const struct plan *plan;
+	const struct jobs *jobs;
+	const struct report *report;
+	const struct result *results;
+	const char *report_path; /* absolute where it can be */
+	int64_t ms;		 /* of the whole run, at its end */
+};
+
+/* Told as it goes; members may be NULL. */
+struct pipeline_observer {
+	void *ctx;
+	void (*warn)(void *ctx, const char *text);
+	/* Of a dry run; nothing follows. */
+	void (*plan)(void *ctx, const struct pipeline_view *v);
+	void (*start)(void *ctx, const struct pipeline_view *v);
+	void (*job_start)(void *ctx, const struct pipeline_view *v, size_t job,
+			  unsigned attempt);
+	void (*job_retry)(void *ctx, const struct pipeline_view *v, size_t job,
+			  const struct result *r, unsigned retry, unsigned limit);
+	void (*job_end)(void *ctx, const struct pipeline_view *v, size_t job,
+			const struct result *r);
+	/* The report has been written. */
+	void (*end)(void *ctx, const struct pipeline_view *v);
+};
+
+struct pipeline_verdict {
+	bool ok;
+	int interrupted; /* the signal that ended the run, 0: none */
+};
+
+/*
+ * Verify a tier of the working directory's geonosis.json.  Fails where it refuses, and
+ * where the report could not be written, whatever the steps did.
+ */
+int pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observer *o,
+		    struct pipeline_verdict *ret_verdict, struct error *err);
+
+#endif

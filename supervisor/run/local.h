@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Local engine: jobs as worker processes of this machine.
+ */
+#ifndef SUPERVISOR_RUN_LOCAL_H
+#define SUPERVISOR_RUN_LOCAL_H
+
+#include <signal.h>
+
+#include "ipc/error.h"
+#include "supervisor/plan/plan.h"
+#include "supervisor/run/engine.h"
+
+struct local;
+
+struct local_options {
+	char *const *caller_env; /* what steps inherit from; borrowed for the call */
+	const char *log_dir;	 /* `.geonosis/logs/fast`; borrowed */
+	int log_dir_fd;		 /* of it, borrowed; -1: it cannot be written */
+	const char *log_error;	 /* why not; borrowed, NULL otherwise */
+	sigset_t ignored;	 /* signals that steps start with ignored */
+};
+
+/*
+ * Name of a job's log in the tier's log directory: `fast-1.log`,
+ * `fast-2@packages%2Fa.log`.  Freed by the caller.
+ */
+char *local_log_name(const char *job_id);
+
+/* The plan is borrowed.  The calling process becomes a child subreaper. */
+struct local *local_new(const struct plan *p, const struct local_options *o);
+struct engine local_engine(struct local *l);
+/* Tasks that still run are killed. */
+void local_free(struct local *l);
+
+#endif

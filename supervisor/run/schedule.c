@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan's tree once more, with what changes beside it.  `open` counts the jobs
+ * below a node that have not ended, `idle` those that have not started; `first`
+ * skips children that are over, so that a long sequence costs no search.
+ */
+#include "supervisor/run/schedule.h"
+
+#include <stdlib.h>
+
+#include "ipc/mem.h"
+
+struct entry {
+	struct entry *parent;
+	struct entry *children;
+	size_t nchildren;
+	size_t first;
+	size_t open;
+	size_t idle;
+	enum node_kind kind;
+	size_t job;
+};
+
+struct schedule {
+	struct entry root;
+	struct entry **by_job;
+};
+
+static void
+entry_fill(struct schedule *s, struct entry *e, const struct node *n,
+	   struct entry *parent)
+{
+	size_t i;
+
+	*e = (struct entry){ .parent = parent, .kind = n->kind, .job = n->job };
+	if (n->kind == NODE_JOB) {
+		e->open = e->idle = 1;
+		s->by_job[n->job] = e;
+		return;
+	}
+	e->nchildren = n->nchildren;
+	e->children = xcalloc(n->nchildren, sizeof(*e->children));
+	for (i = 0; i < n->nchildren; i++) {
+		entry_fill(s, &e->children[i], &n->children[i], e);
+		e->open += e->children[i].open;
+	}
+	e->idle = e->open;
+}
+
+static void
+entry_release(struct entry *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->nchildren; i++)
+		entry_release(&e->children[i]);
+	free(e->children);
+}
+
+struct schedule *
+schedule_new(const struct plan *p)
+{
+	struct schedule *s = xcalloc(1, sizeof(*s));
+
+	s->by_job = xcalloc(p->njobs, sizeof(*s->by_job));
+	entry_fill(s, &s->root, &p->root, NULL);
+	return s;
+}
+
+static struct entry *
+entry_next(struct entry *e)
+{
+	size_t i;
+
+	if (e->idle == 0)
+		return NULL;
+	if (e->kind == NODE_JOB)
+		return e;
+	while (e->first < e->nchildren && e->children[e->first].open == 0)
+		e->first++;
+	if (e->kind == NODE_SEQUENCE)
+		return e->first < e->nchildren ? entry_next(&e->children[e->first])
+					       : NULL;
+	for (i = e->first; i < e->nchildren; i++) {
+		struct entry *found = entry_next(&e->children[i]);
+
+		if (found != NULL)
+			return found;
+	}
+	return NULL;
+}
+
+bool
+schedule_next(struct schedule *s, size_t *ret_job)
+{
+	struct entry *e = entry_next(&s->root);
+
+	if (e == NULL)
+		return false;
+	*ret_job = e->job;
+	for (; e != NULL; e = e->parent)
+		e->idle--;
+	return true;
+}
+
+void
+schedule_done(struct schedule *s, size_t job)
+{
+	struct entry *e;
+
+	for (e = s->by_job[job]; e != NULL; e = e->parent)
+		e->open--;
+}
+
+size_t
+schedule_left(const struct schedule *s)
+{
+	return s->root.idle;
+}
+
+void
+schedule_free(struct schedule *s)
+{
+	if (s == NULL)
+		return;
+	entry_release(&s->root);
+	free(s->by_job);
+	free(s);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands: each takes what stands after its name and returns the exit code.
+ */
+#ifndef TOOLS_CMD_H
+#define TOOLS_CMD_H
+
+#include "ipc/error.h"
+
+/* Exit codes; a run that a signal ended exits 128 + signal. */
+enum {
+	EXIT_GREEN = 0,
+	EXIT_RED = 1,
+	EXIT_REFUSED = 2,
+};
+
+/* Prints `geonosis: <error>` and returns EXIT_REFUSED. */
+int cmd_refuse(const struct error *err);
+
+int cmd_verify(int argc, char *argv[]);
+
+#endif

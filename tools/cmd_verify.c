@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisor/pipeline.h"
+#include "supervisor/prove/self.h"
+#include "tools/cmd.h"
+#include "tools/console.h"
+#include "tools/help.h"
+#include "tools/opt.h"
+
+static int
+verify_self(struct error *err)
+{
+	struct buf why = BUF_INIT;
+	bool is_proven = false;
+	int code = EXIT_REFUSED;
+
+	if (self_prove(&is_proven, &why, err) < 0)
+		goto out;
+	if (is_proven) {
+		(void)puts("PROVEN \xe2\x80\x94 a planted \"exit 3\" step reached the "
+			   "report and exited 1");
+		code = EXIT_GREEN;
+	} else {
+		(void)printf("NOT PROVEN \xe2\x80\x94 a planted \"exit 3\" step: %s\n",
+			     buf_text(&why));
+		code = EXIT_RED;
+	}
+	if (fflush(stdout) != 0)
+		code = code == EXIT_GREEN ? EXIT_GREEN : code;
+out:
+	buf_release(&why);
+	return code;
+}
+
+/* The tier is the one operand there is. */
+static int
+verify_operand(const struct opt_args *a, const char **ret_tier, struct error *err)
+{
+	if (a->noperands > 1)
+		return error_set(err, ERROR_USAGE,
+				 "verify: \"%s\" is one word too many; name one tier",
+				 a->operands[1]);
+	*ret_tier = a->noperands == 1 ? a->operands[0] : NULL;
+	return 0;
+}
+
+static int
+verify_tier(const struct opt_args *a, struct error *err)
+{
+	const struct opt_value *v = a->values;
+	struct console console = CONSOLE_INIT;
+	struct pipeline_observer observer = console_observer(&console);
+	struct pipeline_verdict verdict = { false, 0 };
+	struct pipeline_request rq = {
+		.only = v[VERIFY_ONLY].text,
+		.report_path = v[VERIFY_REPORT].text,
+		.jobs = (unsigned)v[VERIFY_JOBS].number,
+		.retries = (unsigned)v[VERIFY_RETRY].number,
+		.keep_going = v[VERIFY_KEEP_GOING].set,
+		.plan_only = v[VERIFY_DRY_RUN].set,
+	};
+	int rc;
+
+	if (verify_operand(a, &rq.tier, err) < 0)
+		return EXIT_REFUSED;
+	console.is_json = v[VERIFY_JSON].set;
+	rc = pipeline_verify(&rq, &observer, &verdict, err);
+	console_release(&console);
+	if (rc < 0)
+		return EXIT_REFUSED;
+	if (verdict.interrupted != 0)
+		return 128 + verdict.interrupted;
+	return verdict.ok ? EXIT_GREEN : EXIT_RED;
+}
+
+int
+cmd_verify(int argc, char *argv[])
+{
+	struct error err = ERROR_INIT;
+	const struct command *c = command_find("verify", &err);
+	struct opt_args args = OPT_ARGS_INIT;
+	int code = EXIT_REFUSED;
+
+	if (c == NULL || opt_parse(c, argc, argv, &args, &err) < 0)
+		return cmd_refuse(&err);
+	if (args.help) {
+		struct buf text = BUF_INIT;
+
+		opt_usage(c, &text);
+		(void)fputs(buf_text(&text), stdout);
+		buf_release(&text);
+		code = EXIT_GREEN;
+	} else if (args.values[VERIFY_PROVE].set) {
+		code = verify_self(&err);
+	} else {
+		code = verify_tier(&args, &err);
+	}
+	if (err.kind != ERROR_NONE)
+		code = cmd_refuse(&err);
+	opt_args_release(&args);
+	return code;
+}

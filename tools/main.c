@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The program: which command, and its exit code. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc/buf.h"
+#include "tools/cmd.h"
+#include "tools/help.h"
+#include "tools/opt.h"
+
+#ifndef GEONOSIS_VERSION
+#error "the build says which version this is"
+#endif
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char *argv[]);
+} commands[] = {
+	{ "verify", cmd_verify },
+};
+
+int
+cmd_refuse(const struct error *err)
+{
+	(void)fprintf(stderr, "geonosis: %s\n", err->text);
+	return EXIT_REFUSED;
+}
+
+/* A descriptor below 3 that is closed would be given to something of ours. */
+static void
+main_fill_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+}
+
+static int
+main_print(void (*fill)(struct buf *))
+{
+	struct buf text = BUF_INIT;
+
+	fill(&text);
+	(void)fputs(buf_text(&text), stdout);
+	buf_release(&text);
+	return EXIT_GREEN;
+}
+
+/* A command that is known and not there yet: it answers for its help, and is refused. */
+static int
+main_planned(const struct command *c, int argc, char *argv[], struct error *err)
+{
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			struct buf text = BUF_INIT;
+
+			opt_usage(c, &text);
+			(void)fputs(buf_text(&text), stdout);
+			buf_release(&text);
+			return EXIT_GREEN;
+		}
+	}
+	(void)command_refuse(c, err);
+	return cmd_refuse(err);
+}
+
+static int
+main_dispatch(const char *name, int argc, char *argv[])
+{
+	struct error err = ERROR_INIT;
+	const struct command *c;
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return commands[i].run(argc, argv);
+	c = command_find(name, &err);
+	if (c == NULL)
+		return cmd_refuse(&err);
+	return main_planned(c, argc, argv, &err);
+}
+
+int
+main(int argc, char *argv[])
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	struct error err = ERROR_INIT;
+
+	main_fill_standard();
+	if (argc < 2) {
+		(void)error_set(&err, ERROR_USAGE,
+				"no command: say what to do, as in `geonosis verify "
+				"<tier>`; `geonosis help` lists the commands");
+		return cmd_refuse(&err);
+	}
+	if (strcmp(name, "--version") == 0) {
+		(void)printf("geonosis %s\n", GEONOSIS_VERSION);
+		return EXIT_GREEN;
+	}
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
+	    strcmp(name, "-h") == 0)
+		return main_print(help_text);
+	return main_dispatch(name, argc - 2, argv + 2);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One order, from birth to end:
+ *
+ *   waiting --order--> running --shell ended--> draining --> clearing --> finished
+ *      |                  |                                      |
+ *      +--- socket ended: the supervisor is gone ---+------------+--> kill, exit
+ *
+ * The end of the command is the end of its shell, never the end of the pipe: what
+ * still holds the pipe then may be a daemon that writes for ever, so only what was
+ * in it at that moment is read (FIONREAD).  "Clearing" ends what the shell left
+ * in its session.
+ */
+#include "worker/attend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ipc/clock.h"
+#include "ipc/fd.h"
+#include "worker/log.h"
+#include "worker/session.h"
+#include "worker/shell.h"
+
+enum {
+	ATTEND_TICK_MS = 5,	     /* between looks at what is left of a session */
+	ATTEND_PIPE_BYTES = 1 << 20, /* for a command that prints much: fewer wake-ups */
+	ATTEND_BUSY_BYTES = 65536,   /* a read of so much: it prints much */
+};
+
+struct attend {
+	int sock;
+	struct worker_share *share;
+	struct worker_outcome outcome;
+	struct command command;
+	struct log log;
+	int output; /* read end; -1 when every writer is gone */
+	bool output_is_large;
+	pid_t shell;
+	int shell_pidfd;
+	int64_t started_ms;
+	int64_t kill_at_ms; /* -1: not stopping */
+	bool stopped;	    /* a signal was passed on */
+};
+
+static void
+attend_kill(const struct attend *a)
+{
+	(void)session_kill(a->shell, WORKER_KILL_LIMIT_MS);
+}
+
+/* Pass a signal on to the session and set the deadline for those that stay. */
+static void
+attend_stop(struct attend *a, int signo)
+{
+	int64_t deadline = clock_now_ms() + WORKER_STOP_GRACE_MS;
+
+	a->stopped = true;
+	if (signo == SIGKILL) {
+		a->kill_at_ms = clock_now_ms();
+		return;
+	}
+	(void)session_signal(a->shell, signo);
+	/* One that is stopped takes the signal only when it is continued. */
+	(void)session_signal(a->shell, SIGCONT);
+	if (a->kill_at_ms < 0 || deadline < a->kill_at_ms)
+		a->kill_at_ms = deadline;
+}
+
+/* Read the socket. The supervisor's end is ours: kill and go, there is no one to tell. */
+static void
+attend_listen(struct attend *a)
+{
+	struct worker_message m;
+	ssize_t n = recv(a->sock, &m, sizeof(m), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != (ssize_t)sizeof(m)) {
+		attend_kill(a);
+		_exit(1);
+	}
+	if (m.kind == WORKER_MESSAGE_SIGNAL)
+		attend_stop(a, m.signo);
+}
+
+/* Read at most `most` bytes of output; how many, 0 at the end, -1 for none now. */
+static ssize_t
+attend_read(struct attend *a, size_t most)
+{
+	size_t room;
+	char *space = log_space(&a->log, &room);
+	ssize_t n = read(a->output, space, room < most ? room : most);
+
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : 0;
+	if (a->command.watch.feed != NULL)
+		a->command.watch.feed(a->command.watch.ctx, space, (size_t)n);
+	log_advance(&a->log, (size_t)n);
+	return n;
+}
+
+static void
+attend_pump(struct attend *a)
+{
+	ssize_t n = attend_read(a, LOG_HALF_BYTES);
+
+	if (n == 0)
+		fd_close(&a->output);
+	if (n >= ATTEND_BUSY_BYTES && !a->output_is_large) {
+		a->output_is_large = true;
+		(void)fcntl(a->output, F_SETPIPE_SZ, ATTEND_PIPE_BYTES);
+	}
+}
+
+static void
+attend_run(struct attend *a)
+{
+	for (;;) {
+		struct pollfd fds[3] = {
+			{ .fd = a->shell_pidfd, .events = POLLIN },
+			{ .fd = a->sock, .events = POLLIN },
+			{ .fd = a->output, .events = POLLIN },
+		};
+
+		if (poll(fds, 3, clock_timeout_ms(a->kill_at_ms)) < 0 && errno != EINTR)
+			return;
+		if (fds[1].revents != 0)
+			attend_listen(a);
+		if (a->kill_at_ms >= 0 && clock_now_ms() >= a->kill_at_ms)
+			attend_kill(a);
+		/* Before its output: a command that never stops printing ends as well. */
+		if (fds[0].revents != 0)
+			return;
+		if (fds[2].revents != 0)
+			attend_pump(a);
+	}
+}
+
+static void
+attend_drain(struct attend *a)
+{
+	int left = 0;
+
+	if (a->output < 0 || ioctl(a->output, FIONREAD, &left) < 0)
+		return;
+	while (left > 0) {
+		ssize_t n = attend_read(a, (size_t)left);
+
+		if (n <= 0)
+			return;
+		left -= (int)n;
+	}
+}
+
+static void
+attend_reap_shell(struct attend *a)
+{
+	siginfo_t si = { 0 };
+	int rc;
+
+	do {
+		rc = waitid(P_PID, (id_t)a->shell, &si, WEXITED);
+	} while (rc < 0 && errno == EINTR);
+	if (rc < 0) {
+		a->outcome.exit_code = -1;
+		return;
+	}
+	if (si.si_code == CLD_EXITED) {
+		a->outcome.exit_code = si.si_status;
+		return;
+	}
+	a->outcome.signal = si.si_status;
+	a->outcome.exit_code = 128 + si.si_status;
+}
+
+/* Reap what is dead; false when there is no child at all. */
+static bool
+attend_reap_others(void)
+{
+	siginfo_t si;
+
+	for (;;) {
+		si.si_pid = 0;
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG) < 0)
+			return errno != ECHILD;
+		if (si.si_pid == 0)
+			return true;
+	}
+}
+
+/*
+ * End what the shell left.  We are a child subreaper: where we have no child, nothing is
+ * left, and /proc need not be read.  The number of the session stays taken while a
+ * process is in it.
+ */
+static void
+attend_clear(struct attend *a)
+{
+	int left;
+
+	if (!attend_reap_others())
+		return;
+	left = session_signal(a->shell, SIGTERM);
+	if (left <= 0)
+		return;
+	(void)session_signal(a->shell, SIGCONT);
+	a->outcome.leaked = (unsigned)left;
+	if (a->kill_at_ms < 0)
+		a->kill_at_ms = clock_now_ms() + WORKER_LEAK_GRACE_MS;
+	while (attend_reap_others() && session_signal(a->shell, 0) > 0) {
+		struct pollfd sock = { .fd = a->sock, .events = POLLIN };
+
+		if (poll(&sock, 1, ATTEND_TICK_MS) > 0)
+			attend_listen(a);
+		if (clock_now_ms() >= a->kill_at_ms) {
+			attend_kill(a);
+			(void)attend_reap_others();
+			return;
+		}
+	}
+}
+
+/* Pipe and shell. 0, or -1 with errno. */
+static int
+attend_spawn(struct attend *a)
+{
+	int out[2] = { -1, -1 };
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int saved;
+
+	if (null < 0 || pipe2(out, O_CLOEXEC) < 0)
+		goto fail;
+	a->started_ms = clock_now_ms();
+	a->shell = shell_spawn(&(struct shell_start){
+	    .text = a->command.text,
+	    .env = a->command.env,
+	    .input_fd = null,
+	    .output_fd = out[1],
+	    .ignored = &a->command.ignored,
+	    .ret_session = &a->share->session,
+	});
+	if (a->shell < 0)
+		goto fail;
+	a->shell_pidfd = pidfd_open(a->shell, 0);
+	if (a->shell_pidfd < 0) {
+		attend_kill(a);
+		goto fail;
+	}
+	a->output = out[0];
+	(void)fcntl(a->output, F_SETFL, O_NONBLOCK);
+	fd_close(&out[1]);
+	fd_close(&null);
+	return 0;
+fail:
+	saved = errno;
+	fd_close(&null);
+	fd_close(&out[0]);
+	fd_close(&out[1]);
+	errno = saved;
+	return -1;
+}
+
+static void
+attend_finish_log(struct attend *a, int dir_fd)
+{
+	bool keep = a->outcome.exit_code != 0 || a->stopped;
+
+	a->outcome.log_errno = log_finish(&a->log, keep);
+	a->outcome.has_log = keep && dir_fd >= 0 && a->outcome.log_errno == 0;
+	log_release(&a->log);
+}
+
+static void
+attend_order(struct attend *a, const struct worker_setup *setup,
+	     const struct worker_order *order)
+{
+	setup->prepare(setup->ctx, order, &a->command);
+	log_init(&a->log, setup->log_dir_fd, a->command.log_name);
+	if (attend_spawn(a) < 0) {
+		a->outcome.start_errno = errno;
+		a->outcome.exit_code = -1;
+	} else {
+		a->outcome.started = true;
+		attend_run(a);
+		a->outcome.ms = clock_now_ms() - a->started_ms;
+		attend_drain(a);
+		attend_reap_shell(a);
+		attend_clear(a);
+	}
+	if (a->command.watch.end != NULL)
+		a->command.watch.end(a->command.watch.ctx);
+	attend_finish_log(a, setup->log_dir_fd);
+}
+
+/* Close everything but 0, 1, 2 and two descriptors (each may be -1). */
+static void
+attend_close_others(int a, int b)
+{
+	int low = a < b ? a : b;
+	int high = a < b ? b : a;
+	unsigned next = 3;
+
+	if (low >= 3) {
+		if ((unsigned)low > next)
+			(void)close_range(next, (unsigned)low - 1, 0);
+		next = (unsigned)low + 1;
+	}
+	if (high >= 3 && (unsigned)high >= next) {
+		if ((unsigned)high > next)
+			(void)close_range(next, (unsigned)high - 1, 0);
+		next = (unsigned)high + 1;
+	}
+	(void)close_range(next, ~0U, 0);
+}
+
+/*
+ * A session of our own, so that a signal to the supervisor's group or from its
+ * terminal does not reach us: someone must be left to end the command.  No signal
+ * but KILL and STOP has a meaning here; and against STOP the supervisor's death continues
+ * us.
+ */
+static void
+attend_settle(int sock, int log_dir_fd)
+{
+	sigset_t all;
+	int null, fd;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "geonosis-worker");
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (fd = 0; null >= 0 && fd <= 2; fd++)
+		(void)dup2(null, fd);
+	attend_close_others(sock, log_dir_fd);
+}
+
+_Noreturn void
+attend_main(int sock, struct worker_share *share, const struct worker_setup *setup)
+{
+	struct worker_message m;
+	struct attend a = {
+		.sock = sock,
+		.share = share,
+		.output = -1,
+		.shell = -1,
+		.shell_pidfd = -1,
+		.kill_at_ms = -1,
+	};
+	ssize_t n;
+
+	attend_settle(sock, setup->log_dir_fd);
+	do {
+		n = recv(sock, &m, sizeof(m), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(m) || m.kind != WORKER_MESSAGE_ORDER)
+		_exit(0);
+	attend_order(&a, setup, &m.order);
+	share->outcome = a.outcome;
+	atomic_store(&share->finished, 1);
+	_exit(0);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Session: every process of one session, whatever process group it made for
+ * itself.  `timeout`, `set -m` and job control make groups of their own, so a
+ * signal to a group misses them; a session is left only by setsid, on purpose.
+ */
+#ifndef WORKER_SESSION_H
+#define WORKER_SESSION_H
+
+#include <sys/types.h>
+
+/*
+ * Send a signal to every live process of a session (0: only count them), never
+ * to the caller.  A number that is used again in between is not hit: the session is
+ * read again once the process is held by a pidfd.  Returns how many there were;
+ * -1 with errno where /proc cannot be read.
+ */
+int session_signal(pid_t session, int signo);
+/*
+ * SIGKILL until nothing of the session lives, for at most limit_ms (a process in
+ * uninterruptible sleep, or another user's, may outlive it).  Returns how many
+ * were left.
+ */
+int session_kill(pid_t session, int limit_ms);
+
+#endif

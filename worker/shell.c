@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The child shares our memory until it executes (vfork): it may only make
+ * system calls and write what it was told to.  Between fork and exec nothing
+ * allocates, and no library keeps state.
+ */
+#include "worker/shell.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A shell's name for what is executed; POSIX has it there. */
+#define SHELL_PATH "/bin/sh"
+
+static void
+child_reset_signals(const sigset_t *ignored)
+{
+	sigset_t none;
+	int signo;
+
+	for (signo = 1; signo < NSIG; signo++) {
+		struct sigaction sa = { .sa_handler = SIG_DFL };
+
+		if (signo == SIGKILL || signo == SIGSTOP)
+			continue;
+		if (sigismember(ignored, signo) == 1)
+			sa.sa_handler = SIG_IGN;
+		(void)sigaction(signo, &sa, NULL);
+	}
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* No descriptor of ours, or of whoever started us, is for the command. */
+static void
+child_close_others(void)
+{
+	int fd;
+
+	if (close_range(3, ~0U, 0) == 0)
+		return;
+	for (fd = (int)sysconf(_SC_OPEN_MAX) - 1; fd > 2; fd--)
+		(void)close(fd);
+}
+
+static _Noreturn void
+child_execute(const struct shell_start *s, volatile int *ret_errno)
+{
+	/* In variables of its own: exec wants them writable. */
+	static char name[] = "sh", flag[] = "-c";
+	char *argv[4] = { name, flag, NULL, NULL };
+
+	memcpy(&argv[2], &s->text, sizeof(argv[2]));
+	(void)setsid();
+	atomic_store(s->ret_session, (int)getpid());
+	/* The second net under the worker's own care: it holds only for this process. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (dup2(s->input_fd, 0) < 0 || dup2(s->output_fd, 1) < 0 ||
+	    dup2(s->output_fd, 2) < 0) {
+		*ret_errno = errno;
+		_exit(127);
+	}
+	child_close_others();
+	child_reset_signals(s->ignored);
+	(void)execve(SHELL_PATH, argv, s->env);
+	*ret_errno = errno;
+	_exit(127);
+}
+
+pid_t
+shell_spawn(const struct shell_start *s)
+{
+	volatile int failed = 0;
+	sigset_t all, saved;
+	pid_t pid;
+
+	/* No handler may run in the child while it shares our memory. */
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &saved);
+	pid = vfork();
+	if (pid == 0)
+		child_execute(s, &failed);
+	(void)sigprocmask(SIG_SETMASK, &saved, NULL);
+	if (pid > 0 && failed != 0) {
+		(void)waitpid(pid, NULL, 0);
+		errno = failed;
+		return -1;
+	}
+	return pid;
+}

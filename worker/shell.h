@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shell: starting `/bin/sh -c` on a command in a session of its own, with
+ * nothing of ours in it but one pipe.
+ */
+#ifndef WORKER_SHELL_H
+#define WORKER_SHELL_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+struct shell_start {
+	const char *text;
+	char *const *env;
+	int input_fd;  /* becomes 0 */
+	int output_fd; /* becomes 1 and 2 */
+	const sigset_t
+	    *ignored; /* signals that start ignored; all others at their default */
+	/*
+	 * Written by the child before it can be the parent of anything, in memory that
+	 * outlives the caller: whoever cleans up after a killed caller reads it there.
+	 */
+	_Atomic int *ret_session;
+};
+
+/*
+ * Returns the shell's pid, which is also its session; -1 with errno where it could
+ * not be forked or executed.
+ */
+pid_t shell_spawn(const struct shell_start *s);
+
+#endif
