@@ -5,11 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ipc/buf.h"
 #include "ipc/mem.h"
+#include "supervisor/project/pnpm.h"
 
 /*
  * `git rev-parse --local-env-vars` of git 2.39 and 2.47, less GIT_CONFIG,
@@ -173,6 +175,27 @@ environment_add_bin(struct environment *e)
 	free(cwd);
 }
 
+/*
+ * A gate step must not install while it measures: pnpm is told to fail instead, unless
+ * its caller has said what it is to do.  npm's and pnpm's names are read in any case.
+ */
+static void
+environment_set_pnpm(struct environment *e)
+{
+	static const char *const names[] = {
+		"pnpm_config_verify_deps_before_run=",
+		"npm_config_verify_deps_before_run=",
+	};
+	size_t i, k;
+
+	for (i = 0; i < e->nvars; i++)
+		for (k = 0; k < ARRAY_SIZE(names); k++)
+			if (strncasecmp(e->vars[i], names[k], strlen(names[k])) == 0)
+				return;
+	if (!pnpm_sets_verify_deps())
+		environment_set(e, "pnpm_config_verify_deps_before_run", "error");
+}
+
 void
 environment_fill(struct environment *e, char *const *caller)
 {
@@ -185,6 +208,7 @@ environment_fill(struct environment *e, char *const *caller)
 	environment_drop_jobserver(e, "MAKEFLAGS");
 	environment_drop_jobserver(e, "MFLAGS");
 	environment_add_bin(e);
+	environment_set_pnpm(e);
 }
 
 void

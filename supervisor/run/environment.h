@@ -21,7 +21,8 @@ struct environment {
 /*
  * From the caller's environment: git's repository variables and the jobserver words of an
  * outer make are left out, and what only one run may say (GEONOSIS_BASE, …);
- * node_modules/.bin of the working directory, where there is one, is put first on PATH.
+ * node_modules/.bin of the working directory, where there is one, is put first on PATH;
+ * pnpm is told not to install.
  */
 void environment_fill(struct environment *e, char *const *caller);
 /* Set NAME=value, over an older one. */

@@ -18,6 +18,7 @@
 #include "ipc/mem.h"
 #include "supervisor/base/pattern.h"
 #include "supervisor/base/watcher.h"
+#include "supervisor/run/bin.h"
 #include "supervisor/run/environment.h"
 #include "worker/worker.h"
 
@@ -82,7 +83,7 @@ task_prepare(void *ctx, const struct worker_order *order, struct command *ret_co
 	(void)snprintf(number, sizeof(number), "%" PRIu32, order->slots);
 	environment_set(&l->env, "GEONOSIS_SLOTS", number);
 	*ret_command = (struct command){
-		.text = job->command,
+		.text = bin_command(job->command),
 		.env = l->env.vars,
 		.log_name = local_log_name(job->id),
 		.watch = watcher_watch(t->watcher),
