@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The front door: what is understood, what is refused, and in which words."""
+import os
+
+from harness import binary, each, eq, has, lacks, match, test
+
+COMMANDS = ("verify", "gate", "hook", "doctor", "ratchet")
+OPTIONS = ("--report", "--jobs", "--only", "--keep-going", "--dry-run", "--json", "--retry-environment-failures", "--prove",
+           "--affected", "--since", "--require-work", "--fresh", "--exclusive", "--exclusive-timeout")
+
+
+@test("--version is one line: the name and a version")
+def version(w):
+    r = w.run("--version")
+    eq((r.code, r.err), (0, ""), "exit code, stderr")
+    match(r.out, r"\Ageonosis \d+\.\d+\S*\n\Z", "stdout")
+
+
+@test("help names every command")
+def help_all(w):
+    for args in (["help"], ["--help"]):
+        r = w.run(*args)
+        eq(r.code, 0, "exit code")
+        for c in COMMANDS:
+            has(r.out, c, "stdout")
+
+
+@each(COMMANDS, "{0} --help is answered, exit 0, nothing done")
+def help_command(w, command):
+    w.tiers(fast=["touch RAN"])
+    for args in ([command, "--help"], ["help", command]):
+        r = w.run(*args)
+        eq(r.code, 0, "exit code of %r" % (args,))
+        has(r.out, command, "stdout")
+    eq(sorted(os.listdir(w.dir)), ["geonosis.json"], "files")
+
+
+@test("verify --help names each option")
+def help_options(w):
+    r = w.run("verify", "--help")
+    for o in OPTIONS:
+        has(r.out, o, "stdout")
+
+
+@each((("verfy fast", "verify"), ("gaet status", "gate"), ("doktor", "doctor"), ("verify fast --kepp-going", "--keep-going"),
+       ("verify fast --reprot x", "--report"), ("verify fast --jbos 2", "--jobs"), ("verify --dryrun fast", "--dry-run"),
+       ("verify fats", "fast"), ("verify fulll", "full"), ("verify prove fats", "fast"), ("verify fast --only fast/11", "fast/1")),
+      "`{0}` is refused with the nearest: {1}")
+def nearest(w, line, near):
+    w.tiers(fast=["touch RAN"], full=["touch RAN"])
+    words = line.split()
+    wrong = [x for x in words if x not in ("verify", "fast", "prove", "--only", "status", "2", "x")][0]
+    w.refused(*words, needles=[wrong, near])
+
+
+@each(((["verify", "fast", "--jobs", v],) for v in ("0", "-1", "x", "2x", "", " 1", "1.5", "99999999999999999999")),
+      "{0} is refused")
+def bad_jobs(w, args):
+    w.tiers(fast=["touch RAN"])
+    w.refused(*args, needles=["--jobs"])
+
+
+@each(((["--retry-environment-failures", "-1"],), (["--retry-environment-failures", "many"],), (["--exclusive-timeout", "soon"],),
+       (["--exclusive-timeout", "-5"],), (["--jobs"],), (["--report"],), (["--only"],), (["--report", ""],), (["--only", ""],),
+       (["--keep-going=yes"],), (["--json=1"],)), "verify fast {0} is refused by name")
+def bad_value(w, args):
+    w.tiers(fast=["touch RAN"])
+    w.refused("verify", "fast", *args, needles=[args[0].split("=")[0]])
+
+
+@each((("GEONOSIS_JOBS", "many"), ("GEONOSIS_JOBS", "0"), ("GEONOSIS_JOBS", "-2")), "{0}={1} is refused by name")
+def bad_jobs_variable(w, name, value):
+    w.tiers(fast=["touch RAN"])
+    w.refused("verify", "fast", env={name: value}, needles=[name])
+
+
+@test("options stand before the tier as after it, with = as without; -- ends them")
+def option_order(w):
+    w.tiers(fast=["true"])
+    for i, args in enumerate((["--report", "r0", "fast"], ["fast", "--report", "r1"], ["--report=r2", "fast"], ["fast", "--report=r3"])):
+        w.green(*args)
+        eq(w.report("r%d" % i)["tier"], "fast", "tier")
+
+
+@each(((["verify", "fast", "full"], "full"), (["verify"], "fast"), (["verify", "prove"], "fast"), (["verify", ""], "fast"),
+       (["verify", "fast", "--jobs", "1", "--jobs"], "--jobs")), "{0} is refused")
+def words(w, args, needle):
+    w.tiers(fast=["touch RAN"], full=["touch RAN"])
+    w.refused(*args, needles=[needle])
+
+
+@test("no tier named: every tier that exists is listed; none is the default")
+def no_tier(w):
+    w.tiers(fast=["touch RAN"], full=["touch RAN"], release=["touch RAN"])
+    w.refused("verify", needles=["fast", "full", "release"])
+    w.refused("verify", "nothing-like-it", needles=["nothing-like-it", "fast", "full", "release"])
+
+
+@test("no geonosis.json: refused by name; one in a parent directory is told of")
+def no_config(w):
+    w.refused("verify", "fast", needles=["geonosis.json"])
+    w.tiers(fast=["touch RAN"])
+    os.makedirs(w.path("a/b"))
+    r = w.run("verify", "fast", cwd=w.path("a/b"))
+    eq(r.code, 2, "exit code")
+    match(r.err, r"^geonosis: .+: .+", "stderr")
+    has(r.err, w.dir, "stderr, of the parent's")
+    eq(os.listdir(w.path("a/b")), [], "files")
+
+
+@each((("{}", "verify"), ('{"verify": []}', "verify"), ('{"verify": {}}', "verify"), ("[]", "geonosis.json"), ("", "geonosis.json"),
+       ('{"verify": {"fast": ["touch RAN"]}} x', "1:"), ('{"verify": {"fast": ["touch RAN"], "fast": ["true"]}}', "fast"),
+       ('{"verify": {"fast": ["touch RAN", ""]}}', "verify.fast[1]"), ('{"verify": {"fast": []}}', "verify.fast"),
+       ('{"verify": {"fast": ["touch RAN", {"comand": "true"}]}}', "command"),
+       ('{"verify": {"fast": ["touch RAN", {"command": "true", "parallel": ["true"]}]}}', "verify.fast[1]"),
+       ('{"verify": {"fast": ["touch RAN"]}, "budgets": {"fsat": 1}}', "fsat"),
+       ('{"verify": {"fast": ["touch RAN"]}, "caps": {"heavy": 0}}', "caps.heavy"),
+       ('{"verify": {"fast": ["touch RAN"], "prove": ["true"]}}', "prove"),
+       ("{\n \"verify\": {\n  \"fast\": [\"touch RAN\" \"true\"]\n }\n}", "3:")),
+      "a config of {0} is refused with its place")
+def bad_config(w, text, needle):
+    w.config(text)
+    w.refused("verify", "fast", needles=[needle])
+    eq(w.exists(".geonosis/gate-report.json"), False, "a report")
+
+
+@test("a cycle is refused by the path it went round")
+def cycle(w):
+    w.tiers(fast=["touch RAN", {"parallel": ["true", "mid"]}], mid=["full"], full=["fast"])
+    w.refused("verify", "fast", needles=["fast → mid → full → fast"])
+
+
+@test("an error in a terminal's language stays one line without controls")
+def hostile_words(w):
+    w.tiers(fast=["touch RAN"])
+    for word in ("\x1b[31mred", "a\nb", "x" * 100000, "\udcff\udcfe"):
+        r = w.refused("verify", word)
+        eq(("\x1b" in r.err, len(r.err) < 20000), (False, True), "controls, short")
+        for line in r.err.splitlines():
+            lacks(line, "\x07", "stderr")
+
+
+@test("verify --prove shows this very program going red, and touches nothing")
+def prove_itself(w):
+    w.config("{ broken")
+    r = w.run("verify", "--prove")
+    eq(r.code, 0, "exit code (%r)" % r)
+    has(r.out, 'PROVEN — a planted "exit 3" step reached the report and exited 1\n', "stdout")
+    eq((sorted(os.listdir(w.dir)), os.listdir(w.env["TMPDIR"])), (["geonosis.json"], []), "files")
+
+
+@test("verify --prove in a directory that cannot be written, and under another name of the program")
+def prove_elsewhere(w):
+    link = w.beside("link")
+    os.symlink(binary(), link)
+    r = w.shell("cd / && exec %s verify --prove" % link)
+    eq(r.code, 0, "exit code (%r)" % r)
+
+
+@test("verify --prove where no temporary directory is: exit 2, never PROVEN")
+def prove_nowhere(w):
+    r = w.run("verify", "--prove", env={"TMPDIR": w.beside("absent")})
+    eq(r.code, 2, "exit code (%r)" % r)
+    lacks(r.out, "PROVEN —", "stdout")
+    match(r.err, r"^geonosis: .+: .+", "stderr")
