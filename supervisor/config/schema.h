@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Schema: geonosis.json for editors, as a JSON Schema (2020-12) made from the
+ * tables of keys.
+ */
+#ifndef SUPERVISOR_CONFIG_SCHEMA_H
+#define SUPERVISOR_CONFIG_SCHEMA_H
+
+#include "ipc/buf.h"
+
+/*
+ * Append the schema.  It accepts what config_parse() accepts, and more where a schema
+ * cannot tell: names of tiers, globs, regexes, cycles.
+ */
+void config_schema(struct buf *out);
+
+#endif
