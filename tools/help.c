@@ -7,45 +7,38 @@
 
 #include "supervisor/base/text.h"
 
-/* clang-format off: a table, two lines a row */
+/* A table, two lines a row. */
+/* clang-format off */
 static const struct opt verify_opts[] = {
 	/* name, letter, kind, its value, planned, help */
 	[VERIFY_REPORT] = { "report", 0, OPT_STRING, "<path>", false,
-			    "where the report goes (.geonosis/gate-report.json)" },
+	    "where the report goes (.geonosis/gate-report.json)" },
 	[VERIFY_JOBS] = { "jobs", 'j', OPT_COUNT, "<n>", false,
-			  "run at most n steps at once (GEONOSIS_JOBS, else what the "
-			  "machine can carry)" },
+	    "run at most n steps at once (GEONOSIS_JOBS, else what the machine can carry)" },
 	[VERIFY_ONLY] = { "only", 0, OPT_STRING, "<id>", false,
-			  "run one step, fast/2, or one of its jobs, full/4@1/2; records "
-			  "nothing" },
+	    "run one step, fast/2, or one of its jobs, full/4@1/2; records nothing" },
 	[VERIFY_KEEP_GOING] = { "keep-going", 'k', OPT_FLAG, NULL, false,
-				"run every step, whatever is red" },
+	    "run every step, whatever is red" },
 	[VERIFY_DRY_RUN] = { "dry-run", 'n', OPT_FLAG, NULL, false,
-			     "print the plan and run nothing" },
+	    "print the plan and run nothing" },
 	[VERIFY_JSON] = { "json", 0, OPT_FLAG, NULL, false,
-			  "print one event a line as JSON, and nothing else" },
+	    "print one event a line as JSON, and nothing else" },
 	[VERIFY_FRESH] = { "fresh", 0, OPT_FLAG, NULL, false,
-			   "run the tier even if it is recorded green on this tree" },
+	    "run the tier even if it is recorded green on this tree" },
 	[VERIFY_RETRY] = { "retry-environment-failures", 0, OPT_NUMBER, "<n>", false,
-			   "run a step again, up to n times, when the network made it "
-			   "red (0)" },
+	    "run a step again, up to n times, when the network made it red (0)" },
 	[VERIFY_AFFECTED] = { "affected", 0, OPT_FLAG, NULL, true,
-			      "run per-workspace steps only where something changed "
-			      "since the mark" },
+	    "run per-workspace steps only where something changed since the mark" },
 	[VERIFY_SINCE] = { "since", 0, OPT_STRING, "<ref>", true,
-			   "as --affected, against this ref" },
+	    "as --affected, against this ref" },
 	[VERIFY_REQUIRE_WORK] = { "require-work", 0, OPT_FLAG, NULL, true,
-				  "fail when code changed and no test runner ran a "
-				  "test" },
+	    "fail when code changed and no test runner ran a test" },
 	[VERIFY_EXCLUSIVE] = { "exclusive", 0, OPT_FLAG, NULL, true,
-			       "take every slot of the machine for this run" },
-	[VERIFY_EXCLUSIVE_TIMEOUT] = { "exclusive-timeout", 0, OPT_SECONDS, "<seconds>",
-				       true,
-				       "how long --exclusive waits for the machine "
-				       "(1800)" },
-	[VERIFY_PROVE] = { "prove", 0, OPT_FLAG, NULL, true,
-			   "run a planted red in a throwaway directory and check that it "
-			   "is reported" },
+	    "take every slot of the machine for this run" },
+	[VERIFY_EXCLUSIVE_TIMEOUT] = { "exclusive-timeout", 0, OPT_SECONDS, "<seconds>", true,
+	    "how long --exclusive waits for the machine (1800)" },
+	[VERIFY_PROVE] = { "prove", 0, OPT_FLAG, NULL, false,
+	    "run a planted red in a throwaway directory and check that it is reported" },
 };
 /* clang-format on */
 

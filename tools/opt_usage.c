@@ -14,11 +14,12 @@ add_wrapped(struct buf *out, size_t column, const char *text)
 {
 	while (*text != '\0') {
 		size_t n = strcspn(text, " ");
+		bool first = column == HELP_COLUMN;
 
-		if (column + n > HELP_WIDTH && column > HELP_COLUMN) {
+		if (!first && column + 1 + n > HELP_WIDTH) {
 			buf_printf(out, "\n%*s", HELP_COLUMN, "");
 			column = HELP_COLUMN;
-		} else if (column > HELP_COLUMN) {
+		} else if (!first) {
 			buf_putc(out, ' ');
 			column++;
 		}
