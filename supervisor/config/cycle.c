@@ -66,8 +66,8 @@ cycle_find(struct cycle_walk *w, size_t tier)
 		const struct tier_edge *edge;
 
 		tier = w->stack[w->depth - 1];
-		edge = e->items + w->at[tier];
-		if (w->at[tier] == e->nitems || edge->from != tier) {
+		edge = w->at[tier] < e->nitems ? &e->items[w->at[tier]] : NULL;
+		if (edge == NULL || edge->from != tier) {
 			w->is_open[tier] = false;
 			w->is_done[tier] = true;
 			w->depth--;
