@@ -28,6 +28,7 @@ check() {
 		home["json.h"] = "^supervisor/"
 		home["pcre2.h"] = "^supervisor/base/pattern\\.c$"
 		home["git2"] = "^git/"
+		home["nettle/"] = "^git/"
 		home["yaml.h"] = "^supervisor/project/"
 		home["err.h"] = "^tools/"
 		home["criterion/"] = "^tests/"
