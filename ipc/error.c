@@ -11,7 +11,7 @@
  * Format at `at`; where the text does not fit it ends in an ellipsis, and never
  * inside a UTF-8 character.
  */
-static void
+static void __attribute__((format(printf, 3, 0)))
 text_format(struct error *err, size_t at, const char *fmt, va_list ap)
 {
 	static const char dots[] = "\xe2\x80\xa6";
@@ -27,7 +27,7 @@ text_format(struct error *err, size_t at, const char *fmt, va_list ap)
 	memcpy(err->text + end, dots, sizeof(dots));
 }
 
-static void
+static void __attribute__((format(printf, 2, 3)))
 text_append(struct error *err, const char *fmt, ...)
 {
 	va_list ap;
