@@ -14,16 +14,6 @@ enum {
 	ARGS_MAX = 8
 };
 
-static size_t
-args_count(char *const args[])
-{
-	size_t n = 0;
-
-	while (n < ARGS_MAX && args[n] != NULL)
-		n++;
-	return n;
-}
-
 static const struct command *
 verify(void)
 {
@@ -84,15 +74,19 @@ static const struct taken_case taken[] = {
 	{ { "" }, "| " },
 };
 
+/* What it reads stays valid until the next call. */
 static int
 parse(const char *const args[], struct opt_args *a, struct error *err)
 {
+	static char room[ARGS_MAX][64];
 	char *argv[ARGS_MAX];
-	size_t i;
+	int n;
 
-	for (i = 0; i < ARGS_MAX; i++)
-		argv[i] = args[i] != NULL ? strdup(args[i]) : NULL;
-	return opt_parse(verify(), (int)args_count(argv), argv, a, err);
+	for (n = 0; n < ARGS_MAX && args[n] != NULL; n++) {
+		cr_assert_lt(strlen(args[n]), sizeof(room[n]));
+		argv[n] = strcpy(room[n], args[n]);
+	}
+	return opt_parse(verify(), n, argv, a, err);
 }
 
 Test(opt, taken)
