@@ -140,7 +140,10 @@ void slot_release(struct slot *r);
 /* Close only our descriptor: held on as long as another process has a copy. */
 void slot_drop(struct slot *r);
 
-/* Readable when it is worth looking; -1 where the kernel gave none. */
+/*
+ * Readable when it is worth looking; -1 where the kernel gave none, or none was
+ * needed yet: ask anew each time one polls.
+ */
 int slots_doorbell_fd(const struct slots *s);
 /* When to call slots_poll at the latest (clock_now_ms), -1: nothing waits. */
 int64_t slots_deadline(const struct slots *s);

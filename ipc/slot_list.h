@@ -35,8 +35,8 @@ struct slot_list {
 	size_t nitems;
 };
 
-/* Of a seat's segment. */
-int slots_list(struct slots *s, struct slot_list *ret_list, struct error *err);
+/* Of a seat's segment.  Nobody in it where it is not sound. */
+void slots_list(struct slots *s, struct slot_list *ret_list);
 /* Of a segment by name (NULL: the user's), leaving no trace in it. */
 int slots_look(const char *segment, struct slot_list *ret_list, struct error *err);
 void slot_list_release(struct slot_list *list);

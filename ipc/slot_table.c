@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "ipc/slot_table.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "ipc/slot.h"
+
+#define TABLE_MAGIC UINT64_C(0x31746c736e6f6567) /* "geonslt1" */
+#define TABLE_TICKET_MAX ((uint64_t)INT64_MAX)
+
+static uint64_t
+table_checksum(const struct table_header *h)
+{
+	const uint64_t words[] = {
+		h->magic,
+		(uint64_t)h->layout << 32 | h->capacity,
+		(uint64_t)h->budget << 32 | h->used,
+		h->ticket,
+	};
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		sum = (sum ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		sum ^= sum >> 29;
+	}
+	return sum;
+}
+
+static bool
+table_is_zero(const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != 0)
+			return false;
+	return true;
+}
+
+enum table_verdict
+table_check(const struct table *t, size_t nbytes)
+{
+	const struct table_header *h = &t->header;
+
+	if (nbytes < sizeof(*h) || table_is_zero(h, sizeof(*h)))
+		return table_is_zero(h, nbytes < sizeof(*h) ? nbytes : sizeof(*h))
+			   ? TABLE_EMPTY
+			   : TABLE_FOREIGN;
+	if (h->magic != TABLE_MAGIC || h->layout != TABLE_LAYOUT ||
+	    h->capacity != TABLE_CAPACITY || h->check != table_checksum(h) ||
+	    h->budget < 1 || h->budget > SLOT_BUDGET_MAX || h->used > TABLE_CAPACITY)
+		return TABLE_FOREIGN;
+	/* Ours, and cut off behind the header. */
+	if (nbytes < sizeof(*h) + h->used * sizeof(t->entries[0]))
+		return TABLE_EMPTY;
+	return TABLE_SOUND;
+}
+
+void
+table_init(struct table *t, unsigned budget, uint64_t ticket)
+{
+	memset(t, 0, sizeof(*t));
+	t->header.magic = TABLE_MAGIC;
+	t->header.layout = TABLE_LAYOUT;
+	t->header.capacity = TABLE_CAPACITY;
+	t->header.budget = budget;
+	t->header.ticket = ticket;
+	table_seal(t);
+}
+
+void
+table_seal(struct table *t)
+{
+	t->header.check = table_checksum(&t->header);
+}
+
+void
+table_clean(struct table *t)
+{
+	for (unsigned i = 0; i < t->header.used; i++) {
+		struct table_entry *e = &t->entries[i];
+
+		if (e->ticket >= TABLE_TICKET_MAX)
+			e->ticket = 0;
+		if (e->state == TABLE_FREE)
+			continue;
+		if (e->state > TABLE_PASSED || e->want > SLOT_BUDGET_MAX ||
+		    e->got > SLOT_BUDGET_MAX || e->flags > TABLE_LIGHT) {
+			e->state = TABLE_HELD;
+			e->flags = 0;
+			e->want = e->got = 1;
+		}
+		if (e->want < 1)
+			e->want = 1;
+		if (e->least < 1 || e->least > e->want)
+			e->least = 1;
+		if (e->state == TABLE_HELD && e->got < 1 && e->flags != TABLE_LIGHT)
+			e->got = 1;
+	}
+}
+
+uint64_t
+table_next_ticket(const struct table *t)
+{
+	uint64_t last = t->header.ticket;
+
+	for (unsigned i = 0; i < t->header.used; i++)
+		if (t->entries[i].ticket > last)
+			last = t->entries[i].ticket;
+	return last + 1;
+}
+
+unsigned
+table_pool(const struct table *t, unsigned i)
+{
+	const struct table_entry *e = &t->entries[i];
+	const struct table_entry *outer;
+
+	if (e->outer_ticket == 0 || e->outer >= t->header.used)
+		return TABLE_ROOT;
+	outer = &t->entries[e->outer];
+	/* The outer one asked first: whatever the bytes say, there is no circle. */
+	if (outer->state != TABLE_HELD || outer->ticket != e->outer_ticket ||
+	    outer->ticket >= e->ticket || outer->flags == TABLE_LIGHT)
+		return TABLE_ROOT;
+	return e->outer;
+}
+
+unsigned
+table_pool_size(const struct table *t, unsigned pool)
+{
+	return pool == TABLE_ROOT ? t->header.budget : t->entries[pool].got;
+}
+
+bool
+table_is_within(const struct table *t, unsigned i, unsigned outer)
+{
+	while (i != TABLE_ROOT && i != outer)
+		i = table_pool(t, i);
+	return i == outer;
+}
+
+bool
+table_is_full(const struct table *t)
+{
+	for (unsigned i = 0; i < t->header.used; i++)
+		if (t->entries[i].state == TABLE_FREE)
+			return false;
+	return t->header.used == TABLE_CAPACITY;
+}
+
+bool
+table_is_first(const struct table *t, unsigned i)
+{
+	unsigned pool = table_pool(t, i);
+
+	for (unsigned k = 0; k < t->header.used; k++)
+		if (t->entries[k].state == TABLE_WAIT &&
+		    t->entries[k].ticket < t->entries[i].ticket &&
+		    table_pool(t, k) == pool)
+			return false;
+	return true;
+}
+
+static bool
+table_is_granted(const struct table_entry *e)
+{
+	return e->state == TABLE_HELD || e->state == TABLE_OFFER;
+}
+
+bool
+table_light_waits(const struct table *t, unsigned pool, table_alive_fn *alive,
+		  void *context)
+{
+	for (unsigned i = 0; i < t->header.used; i++)
+		if (t->entries[i].flags == TABLE_EXCLUSIVE &&
+		    table_is_granted(&t->entries[i]) && !table_is_within(t, pool, i) &&
+		    alive(context, i))
+			return true;
+	return false;
+}
+
+static void
+settling_set(struct table_settling *s, unsigned i, enum table_state state)
+{
+	s->table->entries[i].state = (uint8_t)state;
+	if (!s->dirty[i])
+		s->ndirty++;
+	s->dirty[i] = true;
+}
+
+static bool
+settling_is_own(const struct table_settling *s, unsigned i)
+{
+	return s->is_own != NULL && s->is_own[i];
+}
+
+static bool
+settling_is_dead(struct table_settling *s, unsigned i)
+{
+	return !settling_is_own(s, i) && !s->alive(s->context, i);
+}
+
+void
+table_reap(struct table_settling *s)
+{
+	for (unsigned i = 0; i < s->table->header.used; i++)
+		if (s->table->entries[i].state != TABLE_FREE && settling_is_dead(s, i))
+			settling_set(s, i, TABLE_FREE);
+}
+
+void
+table_sweep(struct table_settling *s)
+{
+	if (s->has_swept)
+		return;
+	s->has_swept = true;
+	for (unsigned i = 0; i < s->table->header.used; i++) {
+		const struct table_entry *e = &s->table->entries[i];
+
+		if (e->state == TABLE_FREE || e->state == TABLE_WAIT)
+			continue;
+		if (settling_is_dead(s, i))
+			settling_set(s, i, TABLE_FREE);
+		/* Modulo 2^32; an offer from the future is one of another clock. */
+		else if (e->state == TABLE_OFFER && !settling_is_own(s, i) &&
+			 s->now_ms - e->offered_ms > SLOT_OFFER_MS)
+			settling_set(s, i, TABLE_PASSED);
+	}
+}
+
+/* What is taken of each pool. */
+struct pool_use {
+	unsigned slots;
+	unsigned holders;
+	bool is_exclusive;
+	bool is_closed; /* its first does not fit: nobody overtakes */
+};
+
+static void
+settling_grant(struct table_settling *s, unsigned i, unsigned got)
+{
+	struct table_entry *e = &s->table->entries[i];
+
+	e->got = (uint16_t)got;
+	e->offered_ms = s->now_ms;
+	if (settling_is_own(s, i)) {
+		settling_set(s, i, TABLE_HELD);
+	} else {
+		settling_set(s, i, TABLE_OFFER);
+		s->has_offered = true;
+	}
+}
+
+static void
+pool_add(struct pool_use *use, const struct table_entry *e)
+{
+	if (e->flags == TABLE_LIGHT)
+		return;
+	use->slots += e->got;
+	use->holders++;
+	if (e->flags == TABLE_EXCLUSIVE)
+		use->is_exclusive = true;
+}
+
+/* How many slots the entry gets now; 0: it has to wait. */
+static unsigned
+pool_fit(const struct pool_use *use, unsigned size, const struct table_entry *e)
+{
+	unsigned want = e->want < size ? e->want : size;
+	unsigned least = e->least < size ? e->least : size;
+	unsigned left = use->slots < size ? size - use->slots : 0;
+
+	if (e->flags == TABLE_EXCLUSIVE)
+		return use->holders == 0 ? size : 0;
+	if (use->is_exclusive || left < least)
+		return 0;
+	return want < left ? want : left;
+}
+
+static void
+settling_light(struct table_settling *s)
+{
+	for (unsigned i = 0; i < s->table->header.used; i++) {
+		const struct table_entry *e = &s->table->entries[i];
+
+		if (e->state != TABLE_WAIT || e->flags != TABLE_LIGHT)
+			continue;
+		if (settling_is_dead(s, i))
+			settling_set(s, i, TABLE_FREE);
+		else if (!table_light_waits(s->table, table_pool(s->table, i), s->alive,
+					    s->context))
+			settling_grant(s, i, 0);
+	}
+}
+
+/* The first that waits in a pool that is still open, or TABLE_CAPACITY. */
+static unsigned
+settling_first(const struct table_settling *s, const struct pool_use use[])
+{
+	unsigned first = TABLE_CAPACITY;
+
+	for (unsigned i = 0; i < s->table->header.used; i++) {
+		const struct table_entry *e = &s->table->entries[i];
+
+		if (e->state != TABLE_WAIT || e->flags == TABLE_LIGHT ||
+		    use[table_pool(s->table, i)].is_closed)
+			continue;
+		if (first == TABLE_CAPACITY ||
+		    e->ticket < s->table->entries[first].ticket)
+			first = i;
+	}
+	return first;
+}
+
+void
+table_settle(struct table_settling *s)
+{
+	struct pool_use use[TABLE_CAPACITY + 1];
+	struct table *t = s->table;
+	unsigned i;
+
+	memset(use, 0, t->header.used * sizeof(use[0]));
+	memset(&use[TABLE_ROOT], 0, sizeof(use[0]));
+	table_sweep(s);
+	for (i = 0; i < t->header.used; i++)
+		if (table_is_granted(&t->entries[i]))
+			pool_add(&use[table_pool(t, i)], &t->entries[i]);
+	while ((i = settling_first(s, use)) != TABLE_CAPACITY) {
+		unsigned pool = table_pool(t, i);
+		unsigned got =
+		    pool_fit(&use[pool], table_pool_size(t, pool), &t->entries[i]);
+
+		if (settling_is_dead(s, i)) {
+			settling_set(s, i, TABLE_FREE);
+		} else if (got > 0) {
+			settling_grant(s, i, got);
+			pool_add(&use[pool], &t->entries[i]);
+		} else {
+			use[pool].is_closed = true;
+		}
+	}
+	settling_light(s);
+}
