@@ -527,6 +527,21 @@ Test(place, an_open_file_under_proc_is_appended_to)
 	cr_expect_eq(entries("."), 1);
 }
 
+Test(place, who_reads_the_old_report_reads_it_whole)
+{
+	char text[16] = "";
+	struct report_place *p = opened("r.json");
+	int fd;
+
+	begun(p, "begun");
+	fd = open("r.json", O_RDONLY | O_CLOEXEC);
+	saved(p, "saved");
+	report_place_free(p);
+	cr_expect_eq(read(fd, text, sizeof(text) - 1), 5);
+	cr_expect_str_eq(text, "begun", "the file was written in place");
+	fd_close(&fd);
+}
+
 /* Whenever the writer is killed, one report or the other stands, whole. */
 Test(place, killed_at_any_instant, .timeout = 60)
 {
@@ -562,7 +577,7 @@ Test(place, killed_at_any_instant, .timeout = 60)
 		cr_assert_eq(kill(pid, SIGKILL), 0);
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
 		fd_close(&ready[0]);
-		cr_assert_eq(file_read("d/r.json", 1 << 20, &b, &err), 0, "%s", err.text);
+		cr_assert_eq(file_read("d/r.json", SIZE, &b, &err), 0, "%s", err.text);
 		cr_assert_eq(b.len, SIZE, "round %d", i);
 		cr_assert(b.data[0] == 'a' || b.data[0] == 'b');
 		cr_assert_eq(b.data[0], b.data[SIZE - 1], "round %d", i);
