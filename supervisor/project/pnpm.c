@@ -41,9 +41,9 @@ pnpm_sets_verify_deps(void)
 	struct yaml *y = NULL;
 	bool sets = false;
 
-	if (path != NULL && yaml_read(path, &y, &ignored) == 0)
-		sets = yaml_has(y, "verifyDepsBeforeRun");
-	yaml_free(y);
+	if (path != NULL && yml_read(path, &y, &ignored) == 0)
+		sets = yml_has(y, "verifyDepsBeforeRun");
+	yml_free(y);
 	free(path);
 	return sets;
 }

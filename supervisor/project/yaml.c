@@ -19,8 +19,8 @@ struct yaml {
 };
 
 static int
-yaml_load(const char *path, const struct buf *text, yaml_document_t *document,
-	  struct error *err)
+yml_load(const char *path, const struct buf *text, yaml_document_t *document,
+	 struct error *err)
 {
 	yaml_parser_t parser;
 	int rc = 0;
@@ -50,7 +50,7 @@ yaml_scalar(const yaml_node_t *n)
 }
 
 static yaml_node_t *
-yaml_find(struct yaml *y, const char *key)
+yml_find(struct yaml *y, const char *key)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(&y->document);
 	const yaml_node_pair_t *pair;
@@ -69,7 +69,7 @@ yaml_find(struct yaml *y, const char *key)
 }
 
 int
-yaml_read(const char *path, struct yaml **ret_yaml, struct error *err)
+yml_read(const char *path, struct yaml **ret_yaml, struct error *err)
 {
 	struct buf text = BUF_INIT;
 	struct yaml *y = NULL;
@@ -79,14 +79,14 @@ yaml_read(const char *path, struct yaml **ret_yaml, struct error *err)
 	if (file_read(path, YAML_BYTES_MAX, &text, err) < 0)
 		return -1;
 	y = xcalloc(1, sizeof(*y));
-	if (yaml_load(path, &text, &y->document, err) < 0) {
+	if (yml_load(path, &text, &y->document, err) < 0) {
 		free(y);
 		goto out;
 	}
 	top = yaml_document_get_root_node(&y->document);
 	if (top != NULL && top->type != YAML_MAPPING_NODE) {
 		(void)error_set(err, ERROR_DATA, "%s:1:1: not a mapping of keys", path);
-		yaml_free(y);
+		yml_free(y);
 		goto out;
 	}
 	*ret_yaml = y;
@@ -97,15 +97,15 @@ out:
 }
 
 bool
-yaml_has(struct yaml *y, const char *key)
+yml_has(struct yaml *y, const char *key)
 {
-	return yaml_find(y, key) != NULL;
+	return yml_find(y, key) != NULL;
 }
 
 int
-yaml_list_count(struct yaml *y, const char *key)
+yml_list_count(struct yaml *y, const char *key)
 {
-	const yaml_node_t *n = yaml_find(y, key);
+	const yaml_node_t *n = yml_find(y, key);
 	const yaml_node_item_t *item;
 
 	if (n == NULL)
@@ -120,16 +120,16 @@ yaml_list_count(struct yaml *y, const char *key)
 }
 
 const char *
-yaml_list_item(struct yaml *y, const char *key, size_t i)
+yml_list_item(struct yaml *y, const char *key, size_t i)
 {
-	const yaml_node_t *n = yaml_find(y, key);
+	const yaml_node_t *n = yml_find(y, key);
 
 	return yaml_scalar(
 	    yaml_document_get_node(&y->document, n->data.sequence.items.start[i]));
 }
 
 void
-yaml_free(struct yaml *y)
+yml_free(struct yaml *y)
 {
 	if (y == NULL)
 		return;

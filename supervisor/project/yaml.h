@@ -17,15 +17,15 @@ struct yaml;
  * Read a file of at most 4 MiB.  An empty file is an empty mapping; anything else that is
  * no mapping, or does not parse, is an ERROR_DATA that names line and column.
  */
-int yaml_read(const char *path, struct yaml **ret_yaml, struct error *err);
+int yml_read(const char *path, struct yaml **ret_yaml, struct error *err);
 /* Is there such a key at the top? */
-bool yaml_has(struct yaml *y, const char *key);
+bool yml_has(struct yaml *y, const char *key);
 /*
  * The strings of a list at the top: their number, and each by index, borrowed.  0 where
  * the key is missing, -1 where its value is no list of scalars.
  */
-int yaml_list_count(struct yaml *y, const char *key);
-const char *yaml_list_item(struct yaml *y, const char *key, size_t i);
-void yaml_free(struct yaml *y);
+int yml_list_count(struct yaml *y, const char *key);
+const char *yml_list_item(struct yaml *y, const char *key, size_t i);
+void yml_free(struct yaml *y);
 
 #endif
