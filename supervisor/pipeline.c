@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/pipeline.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +16,10 @@
 #include "supervisor/report/place.h"
 #include "supervisor/run/local.h"
 #include "supervisor/run/logs.h"
+#include "supervisor/run/turn.h"
+
+/* Holds everything that a run writes. */
+#define GEONOSIS_DIR ".geonosis"
 
 struct pipeline {
 	const struct pipeline_request *request;
@@ -25,6 +31,8 @@ struct pipeline {
 	struct report_place *place;
 	struct result *results;
 	struct pipeline_view view;
+	struct turn turn;
+	struct signals signals;
 	char *report_path;
 };
 
@@ -105,6 +113,45 @@ pipeline_open_report(struct pipeline *p, struct error *err)
 	return 0;
 }
 
+/* --- the turn --- */
+
+static void
+tell_turn_wait(void *ctx, const char *tier, pid_t pid)
+{
+	const struct pipeline *p = ctx;
+	char reason[256];
+
+	if (p->observer->wait == NULL)
+		return;
+	(void)snprintf(reason, sizeof(reason),
+		       "for the run of \"%s\" in this directory (pid %ld) to end", tier,
+		       (long)pid);
+	p->observer->wait(p->observer->ctx, &p->view, SIZE_MAX, reason);
+}
+
+/* 0, -1, or the signal that ended the wait. */
+static int
+pipeline_take_turn(struct pipeline *p, struct error *err)
+{
+	struct error why = ERROR_INIT;
+	int rc = dir_make(GEONOSIS_DIR, &why);
+
+	if (rc == 0)
+		rc = turn_take(&p->turn, p->plan.tier->name, &p->signals, tell_turn_wait,
+			       p, &why);
+	if (rc >= 0)
+		return rc;
+	if (why.kind == ERROR_USAGE) {
+		*err = why;
+		return -1;
+	}
+	/* Nothing can be kept here: only the report decides the exit, and it has its
+	 * place. */
+	(void)error_wrap(&why, "runs of this tier do not wait for each other");
+	pipeline_warn(p, why.text);
+	return 0;
+}
+
 /* From here on the old report is gone: a run that is killed leaves no green of yesterday.
  */
 static int
@@ -167,8 +214,7 @@ tell_job_end(void *ctx, size_t job, const struct result *r)
 }
 
 static int
-pipeline_run(struct pipeline *p, struct signals *signals, struct run_outcome *ret_outcome,
-	     struct error *err)
+pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *err)
 {
 	struct run_options options = {
 		.jobs = p->jobs.count,
@@ -181,10 +227,13 @@ pipeline_run(struct pipeline *p, struct signals *signals, struct run_outcome *re
 		.job_retry = tell_job_retry,
 		.job_end = tell_job_end,
 	};
+	char *chain = turn_chain(&p->turn);
 	struct local_options local_options = {
 		.caller_env = environ,
+		.run_id = p->turn.id,
+		.run_chain = chain,
 		.log_dir_fd = -1,
-		.ignored = signals->ignored,
+		.ignored = p->signals.ignored,
 	};
 	struct error log_error = ERROR_INIT;
 	struct engine engine;
@@ -199,11 +248,12 @@ pipeline_run(struct pipeline *p, struct signals *signals, struct run_outcome *re
 	local_options.log_dir = log_dir;
 	local = local_new(&p->plan, &local_options);
 	engine = local_engine(local);
-	rc = run_execute(&p->plan, &options, &engine, signals, &observer, p->results,
+	rc = run_execute(&p->plan, &options, &engine, &p->signals, &observer, p->results,
 			 ret_outcome, err);
 	local_free(local);
 	fd_close(&local_options.log_dir_fd);
 	free(log_dir);
+	free(chain);
 	return rc;
 }
 
@@ -211,35 +261,34 @@ static int
 pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
 		 struct error *err)
 {
-	struct signals signals = { .fd = -1 };
 	struct run_outcome outcome = { false, 0 };
-	int64_t started_ms = clock_now_ms();
+	int64_t started_ms;
 	size_t i;
-	int rc = -1;
+	int rc;
 
 	p->results = xcalloc(p->plan.njobs, sizeof(*p->results));
 	for (i = 0; i < p->plan.njobs; i++)
 		p->results[i] = (struct result)RESULT_INIT;
 	p->view.results = p->results;
-	if (pipeline_open_report(p, err) < 0)
-		goto out;
-	if (signals_open(&signals, err) < 0)
-		goto out;
-	if (pipeline_begin(p, err) < 0)
-		goto out;
-	if (pipeline_run(p, &signals, &outcome, err) < 0)
-		goto out;
+	if (pipeline_open_report(p, err) < 0 || signals_open(&p->signals, err) < 0)
+		return -1;
+	rc = pipeline_take_turn(p, err);
+	if (rc != 0) {
+		/* Ended before the first step: there is no run to report. */
+		ret_verdict->interrupted = rc;
+		return rc < 0 ? -1 : 0;
+	}
+	started_ms = clock_now_ms();
+	if (pipeline_begin(p, err) < 0 || pipeline_run(p, &outcome, err) < 0)
+		return -1;
 	p->view.ms = clock_now_ms() - started_ms;
 	if (pipeline_finish(p, &outcome, err) < 0)
-		goto out;
+		return -1;
 	*ret_verdict = (struct pipeline_verdict){
 		.ok = outcome.ok,
 		.interrupted = outcome.interrupted,
 	};
-	rc = 0;
-out:
-	signals_close(&signals);
-	return rc;
+	return 0;
 }
 
 static void
@@ -250,6 +299,8 @@ pipeline_release(struct pipeline *p)
 	for (i = 0; p->results != NULL && i < p->plan.njobs; i++)
 		result_release(&p->results[i]);
 	free(p->results);
+	turn_release(&p->turn);
+	signals_close(&p->signals);
 	report_place_free(p->place);
 	free(p->report_path);
 	plan_release(&p->plan);
@@ -266,8 +317,11 @@ pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observe
 		.config = CONFIG_INIT,
 		.plan = PLAN_INIT,
 		.report = REPORT_INIT,
+		.signals = { .fd = -1 },
 	};
 	int rc;
+
+	turn_init(&p.turn);
 
 	p.view = (struct pipeline_view){
 		.plan = &p.plan,

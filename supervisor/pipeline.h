@@ -2,7 +2,7 @@
 /*
  * Pipeline: what `geonosis verify <tier>` does, in order.
  *
- *   load -> resolve -> plan -> place of the report -> run -> report
+ *   load -> resolve -> plan -> place of the report -> turn -> run -> report
  *
  * Nothing is written before every refusal has been decided.
  */
@@ -44,6 +44,10 @@ struct pipeline_view {
 struct pipeline_observer {
 	void *ctx;
 	void (*warn)(void *ctx, const char *text);
+	/* The run, or one job of it (SIZE_MAX: the run), waits; `reason` says for what
+	 * and whom. */
+	void (*wait)(void *ctx, const struct pipeline_view *v, size_t job,
+		     const char *reason);
 	/* Of a dry run; nothing follows. */
 	void (*plan)(void *ctx, const struct pipeline_view *v);
 	void (*start)(void *ctx, const struct pipeline_view *v);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/console.h"
 
+#include <stdint.h>
 #include <unistd.h>
 
 #include "ipc/fd.h"
@@ -30,6 +31,19 @@ console_warn(void *ctx, const char *text)
 	lines_warn(&c->line, text);
 	(void)fd_write(STDERR_FILENO, buf_text(&c->line), c->line.len);
 	buf_clear(&c->line);
+}
+
+static void
+console_wait(void *ctx, const struct pipeline_view *v, size_t job, const char *reason)
+{
+	const struct job *j = job != SIZE_MAX ? &v->plan->jobs[job] : NULL;
+	struct console *c = ctx;
+
+	if (c->is_json)
+		events_wait(&c->line, j, reason);
+	else
+		lines_wait(&c->line, j, reason);
+	console_flush(c);
 }
 
 static void
@@ -114,6 +128,7 @@ console_observer(struct console *c)
 	return (struct pipeline_observer){
 		.ctx = c,
 		.warn = console_warn,
+		.wait = console_wait,
 		.plan = console_plan,
 		.start = console_start,
 		.job_start = console_job_start,

@@ -121,12 +121,32 @@ plan_job(struct planner *p, const struct step *s, struct node *into, char *id,
 	return 0;
 }
 
+/* A key that is understood and whose machinery this version does not have, or NULL. */
+static const char *
+step_unavailable(const struct step *s)
+{
+	if (s->per == STEP_PER_WORKSPACE)
+		return "per: \"workspace\"";
+	if (s->runner)
+		return "runner";
+	if (s->slots_kind != STEP_SLOTS_ONE)
+		return "slots";
+	return NULL;
+}
+
 static int
 plan_step(struct planner *p, const struct step *s, struct node *into)
 {
+	const char *key = step_unavailable(s);
 	struct node *group;
 	unsigned i;
 
+	if (key != NULL)
+		return error_set(p->err, ERROR_CONFIG,
+				 "%s:%u:%u: %s: %s is not available in this version; "
+				 "leave the step out",
+				 CONFIG_FILE, s->place.line, s->place.column, s->path,
+				 key);
 	if (s->per != STEP_PER_SHARD)
 		return plan_job(p, s, into, xstrdup(s->id), xstrdup(s->command));
 	group = node_add(into, NODE_GROUP);

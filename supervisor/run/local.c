@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "ipc/buf.h"
@@ -20,6 +19,7 @@
 #include "supervisor/base/watcher.h"
 #include "supervisor/run/bin.h"
 #include "supervisor/run/environment.h"
+#include "supervisor/run/turn.h"
 #include "worker/worker.h"
 
 struct task {
@@ -296,19 +296,6 @@ local_end(void *ctx, struct task *t, bool is_cut, struct result *ret_result)
 	*ret_result = r;
 }
 
-static void
-local_set_run_id(struct environment *env)
-{
-	uint64_t id = 0;
-	char text[24];
-
-	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
-		id = (uint64_t)getpid();
-	(void)snprintf(text, sizeof(text), "%016" PRIx64, id);
-	environment_set(env, "GEONOSIS_GATE_RUN", text);
-	environment_set(env, "GEONOSIS_HEAVY_SLOT_HELD", text);
-}
-
 struct local *
 local_new(const struct plan *p, const struct local_options *o)
 {
@@ -320,7 +307,9 @@ local_new(const struct plan *p, const struct local_options *o)
 	l->log_error = o->log_error;
 	l->ignored = o->ignored;
 	environment_fill(&l->env, o->caller_env);
-	local_set_run_id(&l->env);
+	environment_set(&l->env, "GEONOSIS_GATE_RUN", o->run_id);
+	environment_set(&l->env, "GEONOSIS_HEAVY_SLOT_HELD", o->run_id);
+	environment_set(&l->env, TURN_CHAIN_VARIABLE, o->run_chain);
 	worker_adopt_orphans();
 	return l;
 }
