@@ -17,6 +17,7 @@ enum {
 	REPLACEMENT = 0xfffd,
 	PARAMETER_MAX = 65535,
 	RUN_STEP = 64,
+	COPY_STEP = 16,
 };
 
 /* The loop has no way out, so that the compiler makes vectors of it. */
@@ -75,7 +76,7 @@ least_size(size_t a, size_t b)
 
 /* Make room to write at the cursor: what was jumped over is blank. */
 static void
-line_reach(struct line *l)
+line_fill(struct line *l)
 {
 	if (l->cells == NULL)
 		l->cells = xmalloc(LINE_CELLS * sizeof(*l->cells));
@@ -85,6 +86,13 @@ line_reach(struct line *l)
 		else
 			l->beyond++;
 	}
+}
+
+static inline void
+line_reach(struct line *l)
+{
+	if (l->cells == NULL || l->width < l->column)
+		line_fill(l);
 }
 
 static void
@@ -360,30 +368,32 @@ line_finish(struct line *l)
 	l->state = LINE_TEXT;
 }
 
+static bool
+byte_is_plain(char c)
+{
+	return (c >= 0x20 && c < 0x7f) || c == '\t';
+}
+
 size_t
 line_feed(struct line *l, const char *bytes, size_t n, bool *ret_ended)
 {
 	size_t at = 0, run;
 
 	*ret_ended = false;
-	while (at < n) {
-		if (l->state == LINE_TEXT && l->wants == 0) {
+	while (at < n && bytes[at] != '\n') {
+		if (l->state == LINE_TEXT && l->wants == 0 && byte_is_plain(bytes[at])) {
 			run = line_plain_run(bytes + at, n - at);
-			if (run > 0)
-				line_put_plain(l, bytes + at, run);
+			line_put_plain(l, bytes + at, run);
 			at += run;
-			if (at == n)
-				break;
+		} else {
+			line_byte(l, (unsigned char)bytes[at++]);
 		}
-		if (bytes[at] == '\n') {
-			line_finish(l);
-			*ret_ended = true;
-			return at + 1;
-		}
-		line_byte(l, (unsigned char)bytes[at]);
-		at++;
 	}
-	return n;
+	if (at == n)
+		return n;
+	line_finish(l);
+	*ret_ended = true;
+	return at + 1;
 }
 
 /* Cells that show something: erased ones at the end do not. */
@@ -434,12 +444,32 @@ point_write(uint32_t point, char *text)
 	return n;
 }
 
+/* Cells of one byte each, COPY_STEP of them: are they that, and their bytes. */
+static bool
+line_copy_step(const uint32_t *cells, char *text)
+{
+	unsigned odd = 0;
+
+	for (size_t i = 0; i < COPY_STEP; i++) {
+		odd |= cells[i] - 1 >= 0x7f;
+		text[i] = (char)(cells[i] & 0x7f);
+	}
+	return odd == 0;
+}
+
 size_t
 line_copy(const struct line *l, char *text, size_t size)
 {
 	size_t n = line_shown(l), at = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		while (n - i >= COPY_STEP && size - at >= COPY_STEP &&
+		       line_copy_step(l->cells + i, text + at)) {
+			i += COPY_STEP;
+			at += COPY_STEP;
+		}
+		if (i == n)
+			break;
 		if (point_bytes(l->cells[i]) > size - at)
 			break;
 		at += point_write(l->cells[i], text + at);

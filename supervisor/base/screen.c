@@ -27,18 +27,18 @@ static const struct {
 	const char *place[3];
 	unsigned signs;
 } mark_table[MARKS] = {
-	/* error, Error:, internal error */
-	{ { "rR", "rR", "oO" }, SIGN_ERROR },
+	/* error, internal error; Error: */
+	{ { "rR", "rR", "oO" }, SIGN_START | SIGN_NAME },
 	/* fatal */
-	{ { "fF", "aA", "tT" }, SIGN_ERROR },
-	/* Exception:, Assertion; Exceeded timeout of */
-	{ { "xA", "cs", "es" }, SIGN_ERROR | SIGN_TIMEOUT },
+	{ { "fF", "aA", "tT" }, SIGN_START },
+	/* Assertion; Exception:; Exceeded timeout of */
+	{ { "xA", "cs", "es" }, SIGN_ASSERTION | SIGN_NAME | SIGN_TIMEOUT },
 	/* `E ` and FAIL at the start */
-	{ { "\n", "EF", " A" }, SIGN_ERROR },
+	{ { "\n", "EF", " A" }, SIGN_START },
 	/* Traceback and `not ok` at the start */
-	{ { "\n", "Tn", "ro" }, SIGN_ERROR },
+	{ { "\n", "Tn", "ro" }, SIGN_START },
 	/* panicked at; … timed out … */
-	{ { "km", "e", "d" }, SIGN_ERROR | SIGN_TIMEOUT },
+	{ { "km", "e", "d" }, SIGN_PANIC | SIGN_TIMEOUT },
 	/* EAI_AGAIN, ETIMEDOUT, ENOTFOUND */
 	{ { "ADF", "IO", "_U" }, SIGN_NETWORK },
 	/* ECONNRESET, ENETUNREACH, EHOSTUNREACH */

@@ -22,13 +22,13 @@ static const struct {
 	enum sign sign;
 	const char *regex;
 } sign_table[SIGN_PATTERNS] = {
-	/* Those that hold at the start; apart from the others, which may be anywhere. */
-	{ SIGN_ERROR, "^(?:(?i:\\s*+(?:\\S+:\\s+)*?(?:\\S+:)?"
+	{ SIGN_START, "^(?:(?i:\\s*+(?:\\S+:\\s+)*?(?:\\S+:)?"
 		      "(?:fatal|error|internal error)\\b)"
-		      "|E |FAIL|✗|×|✖|not ok|Traceback"
-		      "|(?>.*?Assertion ).*?failed)" },
-	{ SIGN_ERROR, "\\b[A-Z]\\w*(?:Error|Exception):" },
-	{ SIGN_ERROR, "panicked at" },
+		      "|E |FAIL|✗|×|✖|not ok|Traceback)" },
+	{ SIGN_NAME, "\\b[A-Z]\\w*(?:Error|Exception):" },
+	{ SIGN_PANIC, "panicked at" },
+	/* (*COMMIT): where the first does not do, none does. */
+	{ SIGN_ASSERTION, "Assertion (*COMMIT).*?failed" },
 	{ SIGN_NETWORK, "getaddrinfo ENOTFOUND|EAI_AGAIN|ECONNRESET|ETIMEDOUT"
 			"|ENETUNREACH|EHOSTUNREACH" },
 	{ SIGN_TIMEOUT, "Test timed out in|Hook timed out in|Exceeded timeout of"
@@ -52,10 +52,12 @@ signs_of(struct signs *s, unsigned asked, const char *text, size_t n)
 	unsigned found = 0;
 
 	for (size_t i = 0; i < SIGN_PATTERNS; i++) {
-		if ((asked & ~found & sign_table[i].sign) == 0)
+		if ((asked & sign_table[i].sign) == 0)
 			continue;
 		if (sign_matches(&s->patterns[i], sign_table[i].regex, text, n))
 			found |= sign_table[i].sign;
+		if ((found & SIGN_ERROR) != 0)
+			asked &= ~(unsigned)SIGN_ERROR;
 	}
 	return found;
 }

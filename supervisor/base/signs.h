@@ -8,14 +8,21 @@
 #include <stddef.h>
 
 enum sign {
-	SIGN_ERROR = 1,	  /* looks like an error */
-	SIGN_NETWORK = 2, /* tells a network failure: the environment's, not the code's */
-	SIGN_TIMEOUT = 4, /* a test runner's own timeout */
-	SIGN_ALL = 7,
+	/* It looks like an error, by four patterns. */
+	SIGN_START = 1, /* by how it begins */
+	SIGN_NAME = 2,	/* by the name of an exception */
+	SIGN_PANIC = 4,
+	SIGN_ASSERTION = 8,
+	SIGN_ERROR = SIGN_START | SIGN_NAME | SIGN_PANIC | SIGN_ASSERTION,
+	/* It tells a network failure: the environment's, not the code's. */
+	SIGN_NETWORK = 16,
+	/* It is a test runner's own timeout. */
+	SIGN_TIMEOUT = 32,
+	SIGN_ALL = 63,
 };
 
 enum {
-	SIGN_PATTERNS = 5
+	SIGN_PATTERNS = 6
 };
 
 struct pattern; /* supervisor/base/pattern.h */
@@ -32,7 +39,10 @@ struct signs {
 		}            \
 	}
 
-/* Those of the signs asked for that the line (sanitised, no \n) has. */
+/*
+ * Those of the signs asked for that the line (sanitised, no \n) has; of those that make
+ * an error one is enough.
+ */
 unsigned signs_of(struct signs *s, unsigned asked, const char *text, size_t n);
 void signs_release(struct signs *s);
 

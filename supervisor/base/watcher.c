@@ -170,26 +170,26 @@ watcher_collect(struct watcher *w, const struct board_line *line)
 	}
 }
 
-/* The signs that a line could have, by the screen. */
+/* The signs that a line could have, of those that its block could have. */
 static unsigned
-watcher_possible(const struct watcher *w, const struct board_line *line)
+watcher_screen(const struct watcher *w, const struct board_line *line, unsigned signs)
 {
-	unsigned signs;
+	unsigned odd = 0;
 
-	if (w->wanted == 0 || line->n == 0)
-		return 0;
-	signs = screen_lines(&w->screen, line->text, line->n).signs;
 	/* The crosses that begin an error line are no marks of the screen. */
-	if ((unsigned char)line->text[0] >= 0x80)
-		signs |= SIGN_ERROR;
-	return signs & w->wanted;
+	if (line->n > 0 && (unsigned char)line->text[0] >= 0x80)
+		odd = SIGN_START;
+	signs = (signs | odd) & w->wanted;
+	if (signs != 0)
+		signs &= screen_lines(&w->screen, line->text, line->n).signs | odd;
+	return signs;
 }
 
 /* A closer look at the line of the number w->lines. */
 static void
-watcher_look(struct watcher *w, const struct board_line *line)
+watcher_look(struct watcher *w, const struct board_line *line, unsigned signs)
 {
-	unsigned found = watcher_possible(w, line);
+	unsigned found = watcher_screen(w, line, signs);
 
 	if (found != 0)
 		found = signs_of(&w->signs, found, line->text, line->n);
@@ -198,8 +198,10 @@ watcher_look(struct watcher *w, const struct board_line *line)
 		board_set_environment(w->board, line);
 	if ((found & SIGN_TIMEOUT) != 0)
 		board_set_flag(w->board, BOARD_TIMED_OUT);
-	if ((found & SIGN_ERROR) != 0)
+	if ((found & SIGN_ERROR) != 0) {
 		w->collecting |= 1u << BOARD_ERROR;
+		w->wanted &= ~(unsigned)SIGN_ERROR;
+	}
 	if (watcher_marks(w, line)) {
 		/* No other window is of interest now. */
 		w->collecting = 1u << BOARD_MARK;
@@ -258,13 +260,13 @@ watcher_extend_run(struct watcher *w, const char *bytes, size_t n)
 
 /* A sound line, \n and all. */
 static void
-watcher_take_sound(struct watcher *w, const char *bytes, size_t n)
+watcher_take_sound(struct watcher *w, const char *bytes, size_t n, unsigned signs)
 {
 	struct board_line line = line_of_bytes(bytes, n);
 
 	watcher_extend_run(w, bytes, n);
 	w->lines++;
-	watcher_look(w, &line);
+	watcher_look(w, &line, signs);
 	if (w->every_line)
 		finder_feed(&w->shown, bytes, n);
 }
@@ -280,12 +282,13 @@ watcher_take_line(struct watcher *w, bool whole)
 		w->text = xmalloc(WATCHER_MATCH_BYTES);
 	line.text = w->text;
 	line.n = line_copy(&w->line, w->text, WATCHER_MATCH_BYTES);
-	line.bytes = line_bytes(&w->line);
+	/* With room left it is all of it. */
+	line.bytes = line.n < WATCHER_MATCH_BYTES - 4 ? line.n : line_bytes(&w->line);
 	line_clear(&w->line);
 	w->open = false;
 	w->lines++;
 	board_push(w->board, w->lines, &line);
-	watcher_look(w, &line);
+	watcher_look(w, &line, SIGN_ALL);
 	finder_feed(&w->shown, line.text, line.n);
 	if (whole)
 		finder_feed(&w->shown, "\n", 1);
@@ -306,7 +309,7 @@ watcher_feed_line(struct watcher *w, const char *bytes, size_t n)
 
 /* Whole lines one by one. */
 static void
-watcher_feed_each(struct watcher *w, const char *bytes, size_t n, bool plain)
+watcher_feed_each(struct watcher *w, const char *bytes, size_t n, struct screened s)
 {
 	while (n > 0) {
 		const char *end = memchr(bytes, '\n', n);
@@ -315,8 +318,8 @@ watcher_feed_each(struct watcher *w, const char *bytes, size_t n, bool plain)
 
 		if (text > 0 && bytes[text - 1] == '\r')
 			text--;
-		if (plain || line_is_sound(bytes, text))
-			watcher_take_sound(w, bytes, size);
+		if (s.plain || line_is_sound(bytes, text))
+			watcher_take_sound(w, bytes, size, s.signs);
 		else
 			(void)watcher_feed_line(w, bytes, size);
 		bytes += size;
@@ -350,7 +353,7 @@ watcher_feed_block(struct watcher *w, const char *bytes, size_t n)
 		w->lines += s.newlines;
 		return;
 	}
-	watcher_feed_each(w, bytes, n, s.plain);
+	watcher_feed_each(w, bytes, n, s);
 }
 
 /* Whole lines, however many. */
