@@ -128,7 +128,7 @@ def makeflags(w, word):
 def under_make(w):
     w.write("outer.mk", "all:\n\t+@%s verify fast\n" % binary())
     w.write("inner.mk", "all: a b\na b:\n\t@echo made $@\n")
-    w.tiers(fast=["make -f inner.mk"])
+    w.tiers(fast=["make --no-print-directory -f inner.mk"])
     p = subprocess.run(["make", "-j3", "-f", "outer.mk"], cwd=w.dir, env=w.env, stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=50)
     eq(p.returncode, 0, "exit code of %s" % p.stdout.decode(errors="replace"))

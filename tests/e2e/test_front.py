@@ -44,7 +44,7 @@ def help_options(w):
 
 @each((("verfy fast", "verify"), ("gaet status", "gate"), ("doktor", "doctor"), ("verify fast --kepp-going", "--keep-going"),
        ("verify fast --reprot x", "--report"), ("verify fast --jbos 2", "--jobs"), ("verify --dryrun fast", "--dry-run"),
-       ("verify fats", "fast"), ("verify fulll", "full"), ("verify prove fats", "fast"), ("verify fast --only fast/11", "fast/1")),
+       ("verify fats", "fast"), ("verify fulll", "full"), ("verify fast --only fast/11", "fast/1")),
       "`{0}` is refused with the nearest: {1}")
 def nearest(w, line, near):
     w.tiers(fast=["touch RAN"], full=["touch RAN"])

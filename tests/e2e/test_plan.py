@@ -128,7 +128,7 @@ def dry_run(w):
 
 def events(r):
     out = []
-    for line in r.lines():
+    for line in r.out.rstrip("\n").split("\n"):
         out.append(json.loads(line))
         assert isinstance(out[-1].get("event"), str), line
     return out

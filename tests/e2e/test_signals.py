@@ -11,12 +11,13 @@ from harness import (appears, between, binary, each, eq, gone, has, lacks, match
 DEAF = "TERM,INT,HUP"
 
 
+# Each: the command, and how many processes have the token once it is so far.
 def obedient(w, tok, apart):
-    return mis("child", "sleep", tok), 2
+    return mis("child", "sleep", tok) + "; exit 1", 3
 
 
 def stubborn(w, tok, apart):
-    return mis("ignore", DEAF, "child", "sleep", tok), 2
+    return mis("ignore", DEAF, "child", "sleep", tok) + "; exit 1", 3
 
 
 def own_group(w, tok, apart):
@@ -127,9 +128,12 @@ def matrix(w, _, name, __, origin_of, step_of):
 
 def again(w, origin, sig, tok):
     """a second one, once the first has been seen: a run that is over by then needs none"""
-    if origin.__class__ is Terminal:
-        # Typed at once, as people do.
-        origin.send(sig)
+    if isinstance(origin, Terminal):
+        # Typed at once, as people do; a terminal that has gone by then needs none.
+        try:
+            origin.send(sig)
+        except AssertionError:
+            until(lambda: os.path.exists(origin.ended), 5, "the end of the run")
         return
     until(lambda: not signal_pending(origin.run.pid, sig), 5, "the first signal to be taken")
     origin.send(sig)
@@ -159,9 +163,10 @@ def report_after(w, name, killed):
 @test("the deaf get five seconds of grace, not less")
 def grace(w):
     tok = token()
-    w.tiers(fast=[mis("ignore", DEAF, "sleep", tok)])
+    on = w.beside("on")
+    w.tiers(fast=["exec " + mis("ignore", DEAF, "touch", on, "sleep", tok)])
     run = w.start("verify", "fast")
-    appears(tok)
+    until(lambda: os.path.exists(on), 20, "the step")
     run.signal(signal.SIGTERM)
     began = time.monotonic()
     gone(tok, 5 + patience(1.5))
@@ -234,10 +239,10 @@ def ignored(w, name):
     eq(ign >> (sig - 1) & 1, 1, "ignored in a step")
 
 
-@each((("green", 0), ("red", 1)), "a reader that leaves (head -1) ends no run: {0} is {1}, with its report")
+@each((("good", 0), ("bad", 1)), "a reader that leaves (head -1) ends no run: {0} is {1}, with its report")
 def reader_leaves(w, tier, code):
     done = w.beside("done")
-    w.tiers(green=["seq 1 100"] * 5 + ["touch " + done], red=["echo x", "seq 1 9000; touch %s; exit 1" % done])
+    w.tiers(good=["seq 1 100"] * 5 + ["touch " + done], bad=["echo x", "seq 1 9000; touch %s; exit 1" % done])
     r = w.shell('{ "$0" verify %s; echo $? >code; } | head -1; until [ -e code ]; do sleep 0.02; done' % tier)
     eq((w.read("code").strip(), os.path.exists(done)), (str(code), True), "exit code, whether it ran on (%r)" % r)
     eq(w.report()["ok"], code == 0, "ok")

@@ -227,9 +227,16 @@ say_text(char **args)
 static void
 sleep_with_token(char **args)
 {
+	struct timespec now, end;
+
 	(void)args;
-	for (time_t end = time(NULL) + LIFETIME_SECONDS; time(NULL) < end;)
+	/* Whatever becomes of the time of day. */
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += LIFETIME_SECONDS;
+	do {
 		sleep(1);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec < end.tv_sec);
 	_exit(0);
 }
 
