@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ipc/signals.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -17,12 +18,9 @@ signals_open(struct signals *s, struct error *err)
 	size_t i;
 
 	(void)sigemptyset(&listen);
-	(void)sigemptyset(&s->ignored);
 	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
 		/* A blocked signal is queued although it is ignored: leave it out. */
-		if (sigaction(ending[i], NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
-			(void)sigaddset(&s->ignored, ending[i]);
-		else
+		if (sigaction(ending[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
 			(void)sigaddset(&listen, ending[i]);
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

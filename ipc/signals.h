@@ -7,13 +7,10 @@
 #ifndef IPC_SIGNALS_H
 #define IPC_SIGNALS_H
 
-#include <signal.h>
-
 #include "ipc/error.h"
 
 struct signals {
-	int fd;		  /* readable when one has come */
-	sigset_t ignored; /* those that were ignored at the start */
+	int fd; /* readable when one has come */
 };
 
 /*

@@ -233,7 +233,6 @@ pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *
 		.run_id = p->turn.id,
 		.run_chain = chain,
 		.log_dir_fd = -1,
-		.ignored = p->signals.ignored,
 	};
 	struct error log_error = ERROR_INIT;
 	struct engine engine;

@@ -235,18 +235,15 @@ static int
 attend_spawn(struct attend *a)
 {
 	int out[2] = { -1, -1 };
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int saved;
 
-	if (null < 0 || pipe2(out, O_CLOEXEC) < 0)
+	if (pipe2(out, O_CLOEXEC) < 0)
 		goto fail;
 	a->started_ms = clock_now_ms();
 	a->shell = shell_spawn(&(struct shell_start){
 	    .text = a->command.text,
 	    .env = a->command.env,
-	    .input_fd = null,
 	    .output_fd = out[1],
-	    .ignored = &a->command.ignored,
 	    .ret_session = &a->share->session,
 	});
 	if (a->shell < 0)
@@ -259,11 +256,9 @@ attend_spawn(struct attend *a)
 	a->output = out[0];
 	(void)fcntl(a->output, F_SETFL, O_NONBLOCK);
 	fd_close(&out[1]);
-	fd_close(&null);
 	return 0;
 fail:
 	saved = errno;
-	fd_close(&null);
 	fd_close(&out[0]);
 	fd_close(&out[1]);
 	errno = saved;
@@ -276,8 +271,8 @@ attend_finish_log(struct attend *a, int dir_fd)
 	bool keep = a->outcome.exit_code != 0 || a->stopped;
 
 	a->outcome.log_errno = log_finish(&a->log, keep);
+	/* The ring goes with the process. */
 	a->outcome.has_log = keep && dir_fd >= 0 && a->outcome.log_errno == 0;
-	log_release(&a->log);
 }
 
 static void

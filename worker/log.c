@@ -17,8 +17,6 @@ log_init(struct log *l, int dir_fd, const char *name)
 {
 	*l = (struct log){ .dir_fd = dir_fd, .name = name, .fd = -1 };
 	l->ring = xmalloc(LOG_HALF_BYTES);
-	if (dir_fd >= 0)
-		(void)unlinkat(dir_fd, name, 0);
 }
 
 char *
@@ -36,13 +34,17 @@ log_fail(struct log *l)
 		l->errnum = errno;
 }
 
+/* What has the name is an earlier attempt's, or stands in the way: it goes. */
 static void
 log_open(struct log *l)
 {
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+
 	if (l->fd >= 0 || l->dir_fd < 0 || l->errnum != 0)
 		return;
-	l->fd = openat(l->dir_fd, l->name,
-		       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	l->fd = openat(l->dir_fd, l->name, flags, 0666);
+	if (l->fd < 0 && errno == EEXIST && unlinkat(l->dir_fd, l->name, 0) == 0)
+		l->fd = openat(l->dir_fd, l->name, flags, 0666);
 	if (l->fd < 0)
 		log_fail(l);
 }

@@ -29,7 +29,9 @@ struct log {
 	uint64_t total;	  /* bytes seen */
 };
 
-/* Start a log; a file of that name that is there already is removed first. */
+/*
+ * Start a log.  Its file is made when the first byte comes, in place of one of that name.
+ */
 void log_init(struct log *l, int dir_fd, const char *name);
 /* Room to read the next bytes into: *ret_size is at least 1. */
 char *log_space(struct log *l, size_t *ret_size);

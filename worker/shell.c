@@ -17,21 +17,17 @@
 /* A shell's name for what is executed; POSIX has it there. */
 #define SHELL_PATH "/bin/sh"
 
+/*
+ * What our caller ignored stays ignored (nohup), and exec puts handlers back by itself.
+ * SIGPIPE we ignore ourselves, and many callers do; a command that is not ended by it
+ * would go on writing to a reader that has left.
+ */
 static void
-child_reset_signals(const sigset_t *ignored)
+child_reset_signals(void)
 {
 	sigset_t none;
-	int signo;
 
-	for (signo = 1; signo < NSIG; signo++) {
-		struct sigaction sa = { .sa_handler = SIG_DFL };
-
-		if (signo == SIGKILL || signo == SIGSTOP)
-			continue;
-		if (sigismember(ignored, signo) == 1)
-			sa.sa_handler = SIG_IGN;
-		(void)sigaction(signo, &sa, NULL);
-	}
+	(void)signal(SIGPIPE, SIG_DFL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -60,13 +56,12 @@ child_execute(const struct shell_start *s, volatile int *ret_errno)
 	atomic_store(s->ret_session, (int)getpid());
 	/* The second net under the worker's own care: it holds only for this process. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(s->input_fd, 0) < 0 || dup2(s->output_fd, 1) < 0 ||
-	    dup2(s->output_fd, 2) < 0) {
+	if (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0) {
 		*ret_errno = errno;
 		_exit(127);
 	}
 	child_close_others();
-	child_reset_signals(s->ignored);
+	child_reset_signals();
 	(void)execve(SHELL_PATH, argv, s->env);
 	*ret_errno = errno;
 	_exit(127);

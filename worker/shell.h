@@ -6,17 +6,13 @@
 #ifndef WORKER_SHELL_H
 #define WORKER_SHELL_H
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
 struct shell_start {
 	const char *text;
 	char *const *env;
-	int input_fd;  /* becomes 0 */
-	int output_fd; /* becomes 1 and 2 */
-	const sigset_t
-	    *ignored; /* signals that start ignored; all others at their default */
+	int output_fd; /* becomes 1 and 2; 0 is the caller's */
 	/*
 	 * Written by the child before it can be the parent of anything, in memory that
 	 * outlives the caller: whoever cleans up after a killed caller reads it there.

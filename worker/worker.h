@@ -47,7 +47,6 @@ struct command {
 	char *const *env;     /* the whole environment */
 	const char *log_name; /* file in the log directory */
 	struct watch watch;   /* feed may be NULL: nobody watches */
-	sigset_t ignored;     /* signals that the command starts with ignored */
 };
 
 /* Turns an order into a command; called in the worker, which may leave memory behind. */

@@ -36,7 +36,6 @@ struct local {
 	const char *log_dir;
 	const char *log_error;
 	int log_dir_fd;
-	sigset_t ignored;
 	struct task *spare;
 	struct task *tasks;	      /* every task there is, the spare too */
 	struct watcher *idle_watcher; /* of a task that is over: mapped already */
@@ -87,7 +86,6 @@ task_prepare(void *ctx, const struct worker_order *order, struct command *ret_co
 		.env = l->env.vars,
 		.log_name = local_log_name(job->id),
 		.watch = watcher_watch(t->watcher),
-		.ignored = l->ignored,
 	};
 }
 
@@ -305,7 +303,6 @@ local_new(const struct plan *p, const struct local_options *o)
 	l->log_dir = o->log_dir;
 	l->log_dir_fd = o->log_dir_fd;
 	l->log_error = o->log_error;
-	l->ignored = o->ignored;
 	environment_fill(&l->env, o->caller_env);
 	environment_set(&l->env, "GEONOSIS_GATE_RUN", o->run_id);
 	environment_set(&l->env, "GEONOSIS_HEAVY_SLOT_HELD", o->run_id);

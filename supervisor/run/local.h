@@ -5,8 +5,6 @@
 #ifndef SUPERVISOR_RUN_LOCAL_H
 #define SUPERVISOR_RUN_LOCAL_H
 
-#include <signal.h>
-
 #include "ipc/error.h"
 #include "supervisor/plan/plan.h"
 #include "supervisor/run/engine.h"
@@ -20,7 +18,6 @@ struct local_options {
 	const char *log_dir;	 /* `.geonosis/logs/fast`; borrowed */
 	int log_dir_fd;		 /* of it, borrowed; -1: it cannot be written */
 	const char *log_error;	 /* why not; borrowed, NULL otherwise */
-	sigset_t ignored;	 /* signals that steps start with ignored */
 };
 
 /*
