@@ -48,7 +48,7 @@ build() {
 		cmake --preset "$1" -B "$root/$1" >"$root/$1.log" 2>&1 &&
 		    cmake --build "$root/$1" -j "$jobs" >>"$root/$1.log" 2>&1
 		built[$1]=$?
-		[ "${built[$1]}" = 0 ] || tail -n 60 "$root/$1.log"
+		[ "${built[$1]}" = 0 ] || grep -v '^\[' "$root/$1.log" | tail -n 60
 	}
 	return "${built[$1]}"
 }

@@ -6,7 +6,6 @@ set(GN_SANITIZE "" CACHE STRING "sanitizers to build with, as for -fsanitize= (e
 option(GN_FUZZ "build the fuzz targets (clang only)" OFF)
 
 add_library(strict INTERFACE)
-target_compile_features(strict INTERFACE c_std_11)
 target_compile_definitions(strict INTERFACE
     _GNU_SOURCE
     GEONOSIS_VERSION="${PROJECT_VERSION}"
@@ -17,6 +16,8 @@ target_compile_options(strict INTERFACE
     -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wundef
     -Wcast-qual -Wwrite-strings -Wimplicit-fallthrough -Wconversion
 )
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
