@@ -80,15 +80,16 @@ record_parse(const char *p, const char *end, size_t id_size, uint8_t *bytes,
 	used = stat_parse(nul + 1, bytes, &flags);
 	if (used == 0 || (size_t)(nul - path) > UINT32_MAX / 2)
 		return 0;
-	*e = (struct index_entry){.path = path,
-				  .len = (uint32_t)(nul - path),
-				  .mode = mode,
-				  .stage = (uint8_t)stage,
-				  .stat = bytes,
-				  .id = bytes + INDEX_STAT_SIZE};
-	e->flags = (uint8_t)((flags & LISTED_ASSUME_UNCHANGED ? INDEX_ASSUME_UNCHANGED : 0) |
-			     (flags & LISTED_SKIP_WORKTREE ? INDEX_SKIP_WORKTREE : 0) |
-			     (flags & LISTED_INTENT_TO_ADD ? INDEX_INTENT_TO_ADD : 0));
+	*e = (struct index_entry){ .path = path,
+				   .len = (uint32_t)(nul - path),
+				   .mode = mode,
+				   .stage = (uint8_t)stage,
+				   .stat = bytes,
+				   .id = bytes + INDEX_STAT_SIZE };
+	e->flags =
+	    (uint8_t)((flags & LISTED_ASSUME_UNCHANGED ? INDEX_ASSUME_UNCHANGED : 0) |
+		      (flags & LISTED_SKIP_WORKTREE ? INDEX_SKIP_WORKTREE : 0) |
+		      (flags & LISTED_INTENT_TO_ADD ? INDEX_INTENT_TO_ADD : 0));
 	return (size_t)(nul + 1 - p) + used;
 }
 
@@ -129,7 +130,8 @@ index_parse_listing(struct buf *listing, enum object_format format,
 					  &x.entries[x.nentries]);
 		if (used == 0) {
 			index_release(&x);
-			return error_set(err, ERROR_DATA, "git ls-files: answer not understood");
+			return error_set(err, ERROR_DATA,
+					 "git ls-files: answer not understood");
 		}
 		x.nentries++;
 	}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The digest of a scan: the stated sequence of records behind a key.
+ *
+ *   "geonosis tree 1" NUL, object format, HEAD's id (none: zeros)
+ *   for each path, in bytewise order, what lies on disk:
+ *     u32 length, path, u32 mode | flags, id          numbers big-endian
+ *     for a repository inside the tree: its own digest after that
+ *   u32 0
+ *
+ * Tracked and untracked files have the same records, so that `git add` of what lies on
+ * disk changes nothing.  What the index has and the disk has not comes in a record of
+ * its own, flagged, where HEAD has not the same.
+ */
+#ifndef GIT_TREE_DIGEST_H
+#define GIT_TREE_DIGEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "git/digest.h"
+#include "git/scan.h"
+#include "ipc/error.h"
+
+/* What became known of the repository that an item stands for. */
+struct tree_inner {
+	uint8_t tree[DIGEST_SIZE];
+	uint8_t head[OBJECT_ID_MAX]; /* zeros: no commit yet */
+	bool is_changed; /* something in it differs from its HEAD, or is untracked */
+};
+
+/* `inner` has one for each item of the walk; NULL where none is a repository. */
+int tree_digest(struct scan *s, const struct tree_inner *inner, uint8_t ret[DIGEST_SIZE],
+		struct error *err);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "git/tree_key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "git/install.h"
+#include "git/scan.h"
+#include "git/tree_digest.h"
+#include "ipc/mem.h"
+
+enum {
+	DEPTH_MAX = 64 /* of repositories in repositories */
+};
+
+static int key_compute(const char *dir, const struct tree_key_options *options,
+		       unsigned depth, struct tree_key *ret_key, struct error *err);
+
+/* The repository that an item stands for. */
+static int
+inner_compute(struct scan *s, const struct walk_item *item,
+	      const struct tree_key_options *options, unsigned depth,
+	      struct tree_inner *ret_inner, struct error *err)
+{
+	char *dir = xasprintf("%s/%s", s->place.root, item->path);
+	struct tree_key k = TREE_KEY_INIT;
+	struct tree_inner inner = { .is_changed = false };
+	int rc;
+
+	rc = key_compute(dir, options, depth + 1, &k, err);
+	if (rc == 0 && k.state != TREE_FOUND)
+		rc = error_set(err, ERROR_REPO, "%s: vanished", dir);
+	if (rc == 0 && k.asked != NULL) {
+		char *reason = xasprintf("%s: %s", item->path, k.asked);
+
+		scan_asked(s, reason);
+		free(reason);
+	}
+	if (rc == 0) {
+		memcpy(inner.tree, k.tree, DIGEST_SIZE);
+		inner.is_changed = k.nchanges > 0;
+		if (k.head[0] != '\0')
+			(void)hex_decode(k.head, strlen(k.head) / 2, inner.head);
+		*ret_inner = inner;
+	}
+	tree_key_release(&k);
+	free(dir);
+	return rc;
+}
+
+/* One for each item; *ret_inner stays NULL when no item is a repository. */
+static int
+inners_compute(struct scan *s, const struct tree_key_options *options, unsigned depth,
+	       struct tree_inner **ret_inner, struct error *err)
+{
+	const struct walk_result *w = &s->walk;
+	size_t i;
+
+	for (i = 0; i < w->nitems; i++) {
+		if (!(w->items[i].flags & WALK_REPOSITORY))
+			continue;
+		if (*ret_inner == NULL)
+			*ret_inner = xcalloc(w->nitems, sizeof(**ret_inner));
+		if (inner_compute(s, &w->items[i], options, depth, &(*ret_inner)[i],
+				  err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A submodule at its commit, with nothing changed in it, is no change. */
+static bool
+is_change(const struct scan *s, const struct walk_item *item,
+	  const struct tree_inner *inner)
+{
+	const struct index_entry *e;
+
+	if (item->dropped || (item->flags & WALK_UNLISTED))
+		return false;
+	if (item->kind != TREE_CHANGE_MODIFIED || !(item->flags & WALK_REPOSITORY))
+		return true;
+	e = &s->index.entries[item->entry];
+	return inner->is_changed ||
+	       memcmp(inner->head, e->id, object_format_size(s->settings.format)) != 0;
+}
+
+static int
+change_compare(const void *a, const void *b)
+{
+	const struct tree_change *x = a, *y = b;
+	int c = strcmp(x->path, y->path);
+
+	return c != 0 ? c : (int)x->kind - (int)y->kind;
+}
+
+static void
+changes_fill(struct tree_key *k, const struct scan *s, const struct tree_inner *inner)
+{
+	const struct walk_result *w = &s->walk;
+	size_t i;
+
+	k->changes = xreallocarray(NULL, w->nitems + 1, sizeof(*k->changes));
+	for (i = 0; i < w->nitems; i++) {
+		if (!is_change(s, &w->items[i], inner == NULL ? NULL : &inner[i]))
+			continue;
+		k->changes[k->nchanges++] =
+		    (struct tree_change){ .path = xstrdup(w->items[i].path),
+					  .kind = w->items[i].kind };
+	}
+	if (k->nchanges > 1)
+		qsort(k->changes, k->nchanges, sizeof(*k->changes), change_compare);
+}
+
+static char *
+steal(char **s)
+{
+	char *taken = *s;
+
+	*s = NULL;
+	return taken;
+}
+
+static void
+key_fill(struct tree_key *k, struct scan *s)
+{
+	k->state = s->state;
+	k->root = steal(&s->place.root);
+	k->git_dir = steal(&s->place.git_dir);
+	k->common_dir = steal(&s->place.common_dir);
+	k->why = steal(&s->why);
+	k->asked = steal(&s->asked);
+	k->nentries = s->index.nentries;
+	k->nstale = s->walk.nstale;
+	if (s->state == TREE_FOUND && !s->head.is_unborn)
+		hex_encode(s->head.id, object_format_size(s->settings.format), k->head);
+}
+
+static int
+key_compute(const char *dir, const struct tree_key_options *options, unsigned depth,
+	    struct tree_key *ret_key, struct error *err)
+{
+	struct scan s = SCAN_INIT;
+	struct tree_key k = TREE_KEY_INIT;
+	struct tree_inner *inner = NULL;
+	int rc = -1;
+
+	if (depth > DEPTH_MAX)
+		return error_set(err, ERROR_REPO,
+				 "%s: too many repositories in each other", dir);
+	if (scan_run(dir, options, depth > 0, &s, err) < 0)
+		return -1;
+	if (s.state == TREE_FOUND) {
+		if (inners_compute(&s, options, depth, &inner, err) < 0 ||
+		    tree_digest(&s, inner, k.tree, err) < 0)
+			goto out;
+		if (s.head_tree != NULL && head_tree_asked(s.head_tree))
+			scan_asked(&s, "HEAD's trees cannot be read here");
+		/* Of an inner tree only whether there are any is asked. */
+		if (options->want_changes || depth > 0)
+			changes_fill(&k, &s, inner);
+	}
+	key_fill(&k, &s);
+	*ret_key = k;
+	rc = 0;
+out:
+	free(inner);
+	scan_release(&s);
+	return rc;
+}
+
+/* Tree and install in one. The place that was asked for has an install of its own. */
+static void
+key_finish(struct tree_key *k, const char *dir)
+{
+	char *real = realpath(dir, NULL);
+	uint8_t key[DIGEST_SIZE];
+	struct digest d;
+
+	install_digest(k->root, real != NULL && strcmp(real, k->root) != 0 ? real : NULL,
+		       k->install);
+	digest_init(&d);
+	digest_add(&d, k->tree, DIGEST_SIZE);
+	digest_add(&d, k->install, DIGEST_SIZE);
+	digest_end(&d, key);
+	hex_encode(key, DIGEST_SIZE, k->hex);
+	free(real);
+}
+
+int
+tree_key_compute(const char *dir, const struct tree_key_options *options,
+		 struct tree_key *ret_key, struct error *err)
+{
+	static const struct tree_key_options usual;
+
+	if (key_compute(dir, options == NULL ? &usual : options, 0, ret_key, err) < 0)
+		return -1;
+	if (ret_key->state == TREE_FOUND)
+		key_finish(ret_key, dir);
+	return 0;
+}
+
+void
+tree_key_release(struct tree_key *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->nchanges; i++)
+		free(k->changes[i].path);
+	free(k->changes);
+	free(k->root);
+	free(k->git_dir);
+	free(k->common_dir);
+	free(k->why);
+	free(k->asked);
+	*k = (struct tree_key)TREE_KEY_INIT;
+}
