@@ -13,6 +13,10 @@
 #include "supervisor/config/reach.h"
 #include "supervisor/config/tiers.h"
 
+enum {
+	PARSER_WARNINGS = 10 /* are told one by one */
+};
+
 struct parser {
 	const char *dir;
 	const struct document *d;
@@ -20,6 +24,7 @@ struct parser {
 	struct tier_names names;
 	size_t at[ROOT_KEYS]; /* where each key's value stands, 0 where it is missing */
 	size_t near_verify;   /* a key that was perhaps meant as "verify" */
+	size_t nnear;	      /* keys that were perhaps meant as others */
 };
 
 /* A key of another tool's passes; one that is nearly ours is worth a line. */
@@ -34,6 +39,8 @@ parser_warn(struct parser *p, size_t member)
 		return;
 	if (p->near_verify == 0 && strcmp(near, "verify") == 0)
 		p->near_verify = member;
+	if (p->nnear++ >= PARSER_WARNINGS)
+		return;
 	shown = field_quote(key);
 	string_list_add(&p->c->warnings,
 			xasprintf("%s:%u:%u: %s: unknown key; did you mean \"%s\"?",
@@ -58,6 +65,10 @@ parser_find_keys(struct parser *p, struct error *err)
 		else
 			p->at[id] = at;
 	}
+	if (p->nnear > PARSER_WARNINGS)
+		string_list_add(&p->c->warnings,
+				xasprintf("%s: %zu more keys like these", d->name,
+					  p->nnear - PARSER_WARNINGS));
 	return 0;
 }
 

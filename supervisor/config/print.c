@@ -109,7 +109,11 @@ print_step(const struct step *s)
 
 	for (int id = 0; id < STEP_KEYS; id++)
 		print_key(object, s, (enum step_key_id)id);
-	return object;
+	if (json_object_object_length(object) > 1)
+		return object;
+	/* Nothing but a command: a string nests no deeper than what was read. */
+	json_object_put(object);
+	return js_string(s->command);
 }
 
 static struct json_object *

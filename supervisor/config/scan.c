@@ -66,6 +66,8 @@ scanner_unexpected(const struct scanner *s, const char *wanted, struct error *er
 		(void)snprintf(what, sizeof(what), "the end of the file");
 	else if (*c == '\'')
 		(void)snprintf(what, sizeof(what), "a single quote");
+	else if (*c == '"')
+		(void)snprintf(what, sizeof(what), "a string");
 	else if (len > 1)
 		(void)snprintf(what, sizeof(what), "U+%04X", utf8_code(c, len));
 	else if (*c > 0x20 && *c < 0x7f)

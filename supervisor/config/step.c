@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ipc/buf.h"
 #include "ipc/mem.h"
-#include "supervisor/base/text.h"
 #include "supervisor/config/field.h"
 #include "supervisor/config/keys.h"
 
@@ -177,15 +177,17 @@ static int
 step_refuse_key(const struct document *d, size_t member, struct error *err)
 {
 	const char *near = step_key_nearest(document_key(d, member));
+	struct buf known = BUF_INIT;
 
 	if (near != NULL)
 		return document_refuse_key(d, member, err,
 					   "unknown key; did you mean \"%s\"?", near);
-	return document_refuse_key(
-	    d, member, err,
-	    "unknown key: a step has command, per, exclude, shards, "
-	    "batch, also, counts, graph, turbo, force, proves, "
-	    "history, runner, failureMark, slots, jobserver");
+	for (size_t i = 0; i < STEP_KEYS; i++)
+		buf_printf(&known, "%s%s", i > 0 ? ", " : "", step_keys[i].name);
+	(void)document_refuse_key(d, member, err, "unknown key: a step has %s",
+				  buf_text(&known));
+	buf_release(&known);
+	return -1;
 }
 
 static int
