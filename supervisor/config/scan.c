@@ -191,10 +191,11 @@ scanner_array(struct scanner *s, size_t self, struct error *err)
 	if (!more)
 		s->at++;
 	while (more) {
-		struct scan_value v = { .parent = (unsigned)self, .ordinal = ordinal++ };
+		struct scan_value v = { .parent = (unsigned)self, .ordinal = ordinal };
 
 		if (scanner_value(s, v, err) != 0)
 			return -1;
+		ordinal++;
 		if (scanner_separator(s, ']', "\",\" or \"]\"", &more, err) != 0)
 			return -1;
 	}
