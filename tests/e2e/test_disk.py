@@ -88,6 +88,17 @@ def log_link_during(w):
     eq((w.step("fast/2")["exitCode"], w.read(w.beside("theirs"))), (3, "precious"), "exitCode, their file")
 
 
+@each(("logs", "logs/fast"), "a step that removes .geonosis/{0} and is red: red, and a log that is named is there")
+def log_directory_removed(w, name):
+    w.tiers(fast=["rm -rf .geonosis/%s; %s" % (name, SAYS)])
+    r = w.red("fast")
+    eq((w.step()["exitCode"], w.tail()[-1]), (3, "the cause"), "the step")
+    if w.step().get("log"):
+        assert w.log().endswith(b"the cause\n"), "the log"
+    else:
+        match(r.both, r"(?m)^.*WARN.*log.*$", "a WARN of the log")
+
+
 # -------------------------------------------------------------------- reports
 
 @each(((".geonosis",), ("adir",), ("geonosis.json/r.json",), ("adir/",), ("a/geonosis.json/../../geonosis.json/r",)),

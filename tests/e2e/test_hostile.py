@@ -3,8 +3,8 @@
 import os
 import signal
 
-from harness import (appears, between, each, eq, gone, has, kill, lacks, mis, patience, sanitized,
-                     stat_of, status_kb, test, token, until, with_token, worker_of)
+from harness import (appears, between, describe, each, eq, gone, has, kill, lacks, mis, patience,
+                     sanitized, stat_of, status_kb, test, token, until, with_token, worker_of)
 
 # What may be left running in the step's session, each by its words to misbehave.
 LEFT = (("a child that holds the pipe", []),
@@ -132,6 +132,45 @@ def chain(w):
     w.tiers(fast=["sh link.sh 4000 %s & echo started" % tok])
     w.green("fast", secs=40)
     eq(with_token(tok), [], "what still runs")
+
+
+@test("a process that is never the same one, as fast as fork is, does not get away")
+def hopping(w):
+    # Several steps of it, since a sweep may be lucky; few hops, since each is a zombie for a while.
+    tok = token()
+    for _ in range(5):
+        w.tiers(fast=["%s & echo started" % mis("hop", 2000, tok)])
+        w.green("fast")
+        eq(with_token(tok), [], "what still runs")
+
+
+@test("a process whose first thread has ended is left running all the same, and is ended")
+def leaderless(w):
+    on, pid = w.beside("on"), w.beside("pid")
+    w.tiers(fast=["%s & echo $! >%s; %s" % (mis("leaderless", on), pid, mis("await", on))])
+    w.green("fast")
+    eq(w.step()["leaked"], 1, "leaked")
+    assert stat_of(int(w.read(pid))) is None, describe(int(w.read(pid)))
+
+
+@test("a step that kills its own worker and says 0 is no green")
+def kills_its_worker(w):
+    w.tiers(fast=["kill -9 $PPID; exit 0", "touch RAN"])
+    w.red("fast")
+    eq((w.step()["ok"], w.step()["exitCode"], w.exists("RAN")), (False, -1, False), "step, what ran next")
+    assert w.step()["error"], w.step()
+
+
+@test("a step that stops its own worker and says 0 ends with its supervisor's help, or by a signal to the run")
+def stops_its_worker(w):
+    tok = token()
+    w.tiers(fast=["kill -STOP $PPID; exec " + mis("sleep", tok)])
+    run = w.start("verify", "fast")
+    appears(tok)
+    run.signal(signal.SIGTERM)
+    eq(run.wait(5 + patience(4)).code, 143, "exit code")
+    gone(tok, patience(1))
+    eq(w.step()["ok"], False, "ok")
 
 
 @test("a step that stops itself is ended by a signal to the run")

@@ -13,6 +13,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 enum {
 	LIFETIME_SECONDS = 120,
 	BOMB_MAX = 2000,
+	HOPS_MAX = 2000, /* each may be a zombie for a while */
 	LINE_BYTES = 64
 };
 
@@ -397,6 +399,40 @@ write_late(char **args)
 	fclose(f);
 }
 
+/* A process that is never the same: each forks the next and ends, `n` times over. */
+static void
+hop(char **args)
+{
+	unsigned long long n = number(args[0]);
+
+	if (n > HOPS_MAX)
+		errx(64, "%s: too many", args[0]);
+	for (; n > 0; n--) {
+		if (fork_or_die() > 0)
+			_exit(0);
+	}
+	_exit(0);
+}
+
+/* The first thread ends; to /proc the process is a zombie, and it lives on. */
+static void *
+outlive_leader(void *args)
+{
+	touch_file((char **)args);
+	sleep_with_token(NULL);
+	return NULL;
+}
+
+static void
+leaderless(char **args)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, outlive_leader, args) != 0)
+		errx(71, "pthread_create");
+	pthread_exit(NULL);
+}
+
 /* `n` children that only wait; the parent ends once all of them stand. */
 static void
 fork_bomb(char **args)
@@ -563,6 +599,8 @@ static const struct word actions[] = {
 	{ "stdin", 0, count_stdin },
 	{ "late", 2, write_late },
 	{ "bomb", 2, fork_bomb },
+	{ "hop", 2, hop },
+	{ "leaderless", 1, leaderless },
 	{ "catch", 3, catch_signals },
 	{ "state", 0, print_state },
 	{ "record", 2, record_exit },
