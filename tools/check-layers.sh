@@ -29,6 +29,7 @@ check() {
 		home["pcre2.h"] = "^supervisor/base/pattern\\.c$"
 		home["git2"] = "^git/"
 		home["nettle/"] = "^git/"
+		home["zlib.h"] = "^git/"
 		home["yaml.h"] = "^supervisor/project/"
 		home["err.h"] = "^tools/"
 		home["criterion/"] = "^tests/"

@@ -181,7 +181,7 @@ field_list(const struct document *d, size_t value, enum field_list what,
 		[FIELD_FILES] = { "a list of paths", "a path" },
 	};
 	struct string_list list = { NULL, 0 };
-	char *text;
+	char *text = NULL;
 
 	if (document_kind(d, value) != SCAN_ARRAY)
 		return document_refuse(d, value, err, "%s where %s is due",
