@@ -5,10 +5,10 @@
  * slot itself, longer ones in a room of their own, so that a page is touched only
  * for what was printed.
  *
- * The last text is read while it is written: a counter that is odd during a change
- * tells the reader to try again.  Its bytes are atomic words, for a plain copy would
- * be a race.  A writer killed in the middle leaves it odd for ever; then the reader
- * takes what there is.
+ * The last text is read while it is written: there are some, taken in turn, and a
+ * version says which of them stands.  A writer killed or put to sleep in the middle
+ * holds up no one; a reader that was overtaken tries again.  Their bytes are atomic
+ * words, for a plain copy would be a race.
  */
 #include "supervisor/base/board.h"
 
@@ -26,7 +26,8 @@ enum {
 	ROOM_BYTES = BOARD_LINE_BYTES + NOTE_BYTES,
 	SHORT_BYTES = 240,
 	LAST_WORDS = BOARD_LAST_SIZE / 8,
-	READ_TRIES = 1000,
+	LAST_TEXTS = 8,
+	READ_TRIES = 100,
 };
 
 struct board_slot {
@@ -46,9 +47,9 @@ struct board {
 	_Atomic uint32_t used; /* anything but zeros may stand here */
 	_Atomic uint32_t flags;
 	_Atomic uint64_t lines;
-	_Atomic uint32_t change;
+	_Atomic uint32_t version; /* of the last text: last[version % LAST_TEXTS] */
 	_Atomic uint32_t environment_n;
-	_Atomic uint64_t last[LAST_WORDS];
+	_Atomic uint64_t last[LAST_TEXTS][LAST_WORDS];
 	struct board_slot slots[BOARD_LINES];
 	char environment[ROOM_BYTES];
 	char rooms[BOARD_LINES][ROOM_BYTES];
@@ -128,7 +129,9 @@ board_push(struct board *b, uint64_t number, const struct board_line *line)
 
 	board_use(b);
 	atomic_store_explicit(&slot->stamp, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
+	/* What a killed writer did is the start of its program, in the program's order.
+	 */
+	atomic_signal_fence(memory_order_seq_cst);
 	if (line->bytes <= SHORT_BYTES) {
 		memcpy(slot->text, line->text, line->n);
 		slot->n = (uint32_t)line->n;
@@ -192,18 +195,19 @@ void
 board_set_last(struct board *b, const char *text, size_t n)
 {
 	uint64_t words[LAST_WORDS] = { 0 };
-	uint32_t change = atomic_load_explicit(&b->change, memory_order_relaxed);
+	uint32_t next = atomic_load_explicit(&b->version, memory_order_relaxed) + 1;
 
 	n = text_cut(text, n, BOARD_LAST_SIZE - 1);
 	memcpy(words, text, n);
 	if (text_is_blank((const char *)words))
 		return;
 	board_use(b);
-	atomic_store_explicit(&b->change, change | 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
+	/* Released each: who sees one of them sees that the text before stands no more.
+	 */
 	for (size_t i = 0; i <= n / 8; i++)
-		atomic_store_explicit(&b->last[i], words[i], memory_order_relaxed);
-	atomic_store_explicit(&b->change, (change | 1) + 1, memory_order_release);
+		atomic_store_explicit(&b->last[next % LAST_TEXTS][i], words[i],
+				      memory_order_release);
+	atomic_store_explicit(&b->version, next, memory_order_release);
 }
 
 static const char *
@@ -225,23 +229,23 @@ board_last(const struct board *b, char *text, size_t size)
 {
 	uint64_t words[LAST_WORDS];
 	const char *last = (const char *)words;
-	uint32_t before, after;
+	uint32_t version, passed;
 	size_t n;
+	int tries = 0;
 
-	for (int i = 0; i < READ_TRIES; i++) {
-		before = atomic_load_explicit(&b->change, memory_order_acquire);
+	do {
+		version = atomic_load_explicit(&b->version, memory_order_acquire);
 		for (size_t w = 0; w < LAST_WORDS; w++)
-			words[w] =
-			    atomic_load_explicit(&b->last[w], memory_order_relaxed);
-		atomic_thread_fence(memory_order_acquire);
-		after = atomic_load_explicit(&b->change, memory_order_relaxed);
-		if (before == after && (before & 1) == 0)
-			break;
-	}
+			words[w] = atomic_load_explicit(&b->last[version % LAST_TEXTS][w],
+							memory_order_acquire);
+		passed =
+		    atomic_load_explicit(&b->version, memory_order_relaxed) - version;
+		/* The next to be written is never the one that stands. */
+	} while (passed > LAST_TEXTS - 2 && ++tries < READ_TRIES);
 	n = strnlen(last, sizeof(words));
 	if (size == 0)
 		return;
-	if (n == sizeof(words) || !utf8_valid(last, n))
+	if (tries == READ_TRIES || n == sizeof(words) || !utf8_valid(last, n))
 		n = 0;
 	n = text_cut(last, n, size - 1);
 	memcpy(text, last, n);

@@ -16,7 +16,7 @@
 #include "ipc/mem.h"
 
 enum {
-	MATCH_LIMIT = 1000000, /* steps back; some 10 ms */
+	MATCH_LIMIT = 1000000, /* steps back */
 	HEAP_LIMIT_KIB = 20000,
 	STACK_MIN = 32 * 1024,
 	STACK_MAX = 1024 * 1024, /* reserved; only what a match touches is used */

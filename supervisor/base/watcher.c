@@ -37,7 +37,7 @@ enum {
 	MARK_BYTE_NS = 50,
 };
 
-static const int64_t MARK_FREE_NS = INT64_C(5000000000);
+static const int64_t MARK_FREE_NS = INT64_C(2000000000);
 
 _Static_assert((int)WATCHER_TAIL_LINES == (int)BOARD_LINES, "a window is a board's");
 _Static_assert((int)WATCHER_LINE_BYTES == (int)BOARD_LINE_BYTES, "a line is a board's");
@@ -267,8 +267,10 @@ watcher_take_sound(struct watcher *w, const char *bytes, size_t n, unsigned sign
 	watcher_extend_run(w, bytes, n);
 	w->lines++;
 	watcher_look(w, &line, signs);
-	if (w->every_line)
-		finder_feed(&w->shown, bytes, n);
+	if (w->every_line) {
+		finder_feed(&w->shown, bytes, (size_t)line.bytes);
+		finder_feed(&w->shown, "\n", 1);
+	}
 }
 
 /* The line that went through the terminal's is over. */
