@@ -159,7 +159,8 @@ slots_pool(const struct slots *s, const struct table *t)
 	const struct table_entry *e = &t->entries[s->outer];
 
 	if (s->outer_ticket == 0 || s->outer >= t->header.used ||
-	    e->state != TABLE_HELD || e->ticket != s->outer_ticket)
+	    e->state != TABLE_HELD || e->ticket != s->outer_ticket ||
+	    !shm_is_locked(s->fd, TABLE_ENTRY + (int64_t)s->outer, 1))
 		return TABLE_ROOT;
 	return s->outer;
 }
@@ -183,7 +184,8 @@ slot_inside_of(int fd, const struct table *t, unsigned i)
 
 	if (seat_name_read(fd, i, t->entries[i].ticket, &name))
 		in.pid = name.pid;
-	for (; i != TABLE_ROOT; i = table_pool(t, i))
+	/* One that ended may still stand in the table. */
+	for (; i != TABLE_ROOT && seat_is_alive(&fd, i); i = table_pool(t, i))
 		if (t->entries[i].flags == TABLE_EXCLUSIVE)
 			in.is_exclusive = true;
 	return in;
@@ -198,7 +200,7 @@ slots_inside(struct slots *s)
 	if (!seat_peek(s, &t))
 		return (struct slot_inside){ 0 };
 	pool = slots_pool(s, &t);
-	if (pool == TABLE_ROOT || !seat_is_alive(&s->fd, pool))
+	if (pool == TABLE_ROOT)
 		return (struct slot_inside){ 0 };
 	return slot_inside_of(s->fd, &t, pool);
 }
