@@ -349,18 +349,21 @@ Test(log, green_keeps_none)
 	}
 }
 
+/* Of an attempt that failed, say, before the one that is green and prints nothing. */
 Test(log, older_file_is_gone_whatever_comes)
 {
-	struct log l;
+	static const char *const outputs[] = { "", "x" };
 
-	scratch_write("x.log", "yesterday's");
-	log_init(&l, dir, "x.log");
-	cr_expect_eq(scratch_count("."), 0);
-	cr_expect_eq(log_finish(&l, 0), 0);
-	log_release(&l);
-	scratch_write("x.log", "yesterday's");
-	cr_expect_eq(log_whole("today", 5, 9, 1), 0);
-	cr_expect_eq(system("test \"$(cat x.log)\" = today"), 0);
+	for (size_t i = 0; i < COUNT(outputs); i++) {
+		scratch_write("x.log", "an earlier attempt's");
+		cr_expect_eq(log_whole(outputs[i], i, 9, 0), 0);
+		cr_expect_eq(scratch_count("."), 0, "green of %zu bytes", i);
+		scratch_write("x.log", "an earlier attempt's");
+		cr_expect_eq(log_whole(outputs[i], i, 9, 1), 0);
+		cr_expect_eq(system(i == 0 ? "test -f x.log && test ! -s x.log"
+					   : "test \"$(cat x.log)\" = x"),
+			     0, "red of %zu bytes", i);
+	}
 }
 
 Test(log, link_is_not_followed)
@@ -433,7 +436,7 @@ Test(log, directory_that_fails)
 Test(log, directory_in_its_place)
 {
 	cr_assert_eq(mkdir("x.log", 0700), 0);
-	expect_no_log(EEXIST, "directory");
+	expect_no_log(EISDIR, "directory");
 	cr_expect_eq(scratch_count("."), 1, "it stays");
 }
 
