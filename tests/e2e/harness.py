@@ -118,9 +118,9 @@ def sanitized():
 # ------------------------------------------------------------------- waiting
 
 def patience(secs):
-    """SECS on an idle machine, more on one that is loaded"""
-    cores = len(os.sched_getaffinity(0))
-    return secs * max(1.0, 1.5 * os.getloadavg()[0] / cores) + 0.3
+    """SECS on an idle machine, up to twice as much on one that is loaded"""
+    load = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return secs * min(max(1.0, load), 2.0) + 0.3
 
 
 def until(cond, secs, what, every=0.01):

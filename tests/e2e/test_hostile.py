@@ -63,9 +63,10 @@ def own_session(w):
 
 @test("a session of its own that writes without end cannot hang the drain")
 def own_session_writes(w):
+    # Several of them, so that the pipe is never empty.
     flag = w.beside("on")
-    w.tiers(fast=["echo first; %s; %s" % (mis("bg", "session", "touch", flag, "flood", 1 << 40),
-                                          mis("await", flag)), "echo second"])
+    flood = mis("bg", "session", "touch", flag, "flood", 1 << 40)
+    w.tiers(fast=["echo first; %s; %s; %s; %s" % (flood, flood, flood, mis("await", flag)), "echo second"])
     r = w.green("fast", secs=30)
     between(0, r.secs, patience(4), "seconds")
     eq(w.tail("fast/2"), ["second"], "the next step's tail")
