@@ -75,6 +75,7 @@ shm_refusal(const char *name, struct error *err)
 				 "segment %s: a symbolic link is in its place; remove it",
 				 name);
 	case EISDIR:
+	case EINVAL: /* glibc's word for it, the name being a possible one */
 		return error_set(err, ERROR_DATA,
 				 "segment %s: a directory is in its place; remove it",
 				 name);
