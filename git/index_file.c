@@ -176,8 +176,8 @@ entry_read(struct parser *ps, struct index_entry *e, size_t *ret_offset)
 	ps->p += INDEX_STAT_SIZE + ps->id_size;
 	if (flags_read(ps, e, &name_len) < 0)
 		return refuse(ps, "an entry has flags not known here");
-	if (ps->version == 4 ? name_unpack(ps, e, ret_offset) < 0
-			     : name_point(ps, begin, e) < 0)
+	if (ret_offset != NULL ? name_unpack(ps, e, ret_offset) < 0
+			       : name_point(ps, begin, e) < 0)
 		return refuse(ps, "a path is cut off");
 	if (name_len != (e->len < FLAG_NAME_MASK ? e->len : FLAG_NAME_MASK))
 		return refuse(ps, "a path is not as long as it says");
@@ -195,7 +195,8 @@ entries_read(struct parser *ps)
 	if (ps->version == 4)
 		offsets = xreallocarray(NULL, f->nentries + 1, sizeof(*offsets));
 	for (i = 0; i < f->nentries; i++)
-		if (entry_read(ps, &f->entries[i], &offsets[i]) < 0)
+		if (entry_read(ps, &f->entries[i], offsets != NULL ? &offsets[i] : NULL) <
+		    0)
 			goto out;
 	for (i = 0; offsets != NULL && i < f->nentries; i++)
 		f->entries[i].path = ps->names->data + offsets[i];

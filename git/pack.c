@@ -213,8 +213,8 @@ inflate_at(int fd, uint64_t offset, size_t size, struct buf *ret_content)
 		buf_release(&out);
 		return 0;
 	}
-	if (out.data == NULL)
-		(void)room_make(&out, SIZE_MAX);
+	if (out.data == NULL && !room_make(&out, SIZE_MAX))
+		return 0;
 	out.data[out.len] = '\0';
 	*ret_content = out;
 	return 1;

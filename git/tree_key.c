@@ -80,7 +80,7 @@ is_change(const struct scan *s, const struct walk_item *item,
 	if (item->kind != TREE_CHANGE_MODIFIED || !(item->flags & WALK_REPOSITORY))
 		return true;
 	e = &s->index.entries[item->entry];
-	return inner->is_changed ||
+	return inner == NULL || inner->is_changed ||
 	       memcmp(inner->head, e->id, object_format_size(s->settings.format)) != 0;
 }
 

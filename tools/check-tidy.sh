@@ -10,9 +10,10 @@ if [ -z "$build" ]; then
 	trap 'rm -rf "$build"' EXIT
 	cmake --preset dev -B "$build" >/dev/null
 fi
-# analyzer.h tells the analyzer what it would have to read error.c for.
+# analyzer.h tells the analyzer what it would have to read these for.
+plain=(ipc/error.c supervisor/config/document.c)
 tools/list-files.sh '*.c' | grep -E '^(ipc|worker|git|supervisor|tools)/' |
-    grep -v -e '^tools/bench/' -e '^ipc/error.c' | tr '\n' '\0' |
+    grep -v '^tools/bench/' | grep -vxF "$(printf '%s\n' "${plain[@]}")" | tr '\n' '\0' |
     xargs -0 -n 2 -P "${GEONOSIS_SLOTS:-$(nproc)}" clang-tidy --quiet -p "$build" \
     --extra-arg=-include --extra-arg="$PWD/tools/analyzer.h"
-clang-tidy --quiet -p "$build" ipc/error.c
+clang-tidy --quiet -p "$build" "${plain[@]}"

@@ -237,7 +237,7 @@ watcher_end_run(struct watcher *w)
 	const char *before;
 
 	starts[0] = w->run_bytes;
-	while (starts[n] > 0 && n < BOARD_LINES) {
+	while (n < BOARD_LINES && starts[n] > 0) {
 		before = memrchr(w->run, '\n', starts[n] - 1);
 		starts[++n] = before != NULL ? (size_t)(before - w->run) + 1 : 0;
 	}

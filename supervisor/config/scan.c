@@ -156,7 +156,7 @@ static int
 scanner_separator(struct scanner *s, char closing, const char *wanted, bool *ret_more,
 		  struct error *err)
 {
-	size_t comma = s->at;
+	size_t comma;
 
 	if (scanner_space(s, err) != 0)
 		return -1;
