@@ -7,11 +7,15 @@
 #define TOOLS_ANALYZER_H
 
 #include "ipc/error.h"
-#include "supervisor/config/document.h"
 
 #define error_set(...) ((void)error_set(__VA_ARGS__), -1)
 #define error_system(...) ((void)error_system(__VA_ARGS__), -1)
 #define error_wrap(...) ((void)error_wrap(__VA_ARGS__), -1)
+
+/* Given for supervisor/config alone: its names are its own. */
+#ifdef ANALYZER_CONFIG
+#include "supervisor/config/document.h"
 #define document_refuse(...) ((void)document_refuse(__VA_ARGS__), -1)
+#endif
 
 #endif

@@ -10,10 +10,21 @@ if [ -z "$build" ]; then
 	trap 'rm -rf "$build"' EXIT
 	cmake --preset dev -B "$build" >/dev/null
 fi
-# analyzer.h tells the analyzer what it would have to read these for.
-plain=(ipc/error.c supervisor/config/document.c)
-tools/list-files.sh '*.c' | grep -E '^(ipc|worker|git|supervisor|tools)/' |
-    grep -v '^tools/bench/' | grep -vxF "$(printf '%s\n' "${plain[@]}")" | tr '\n' '\0' |
-    xargs -0 -n 2 -P "${GEONOSIS_SLOTS:-$(nproc)}" clang-tidy --quiet -p "$build" \
-    --extra-arg=-include --extra-arg="$PWD/tools/analyzer.h"
-clang-tidy --quiet -p "$build" "${plain[@]}"
+bad=0
+
+# tidy ARGUMENTS …: over the files named on stdin
+tidy() {
+	tr '\n' '\0' | xargs -0 -r -n 2 -P "${GEONOSIS_SLOTS:-$(nproc)}" \
+	    clang-tidy --quiet -p "$build" "$@" || bad=1
+}
+
+# analyzer.h tells the analyzer what it would have to read these two for.
+plain='^(ipc/error|supervisor/config/document)\.c$'
+told=(--extra-arg=-include "--extra-arg=$PWD/tools/analyzer.h")
+files=$(tools/list-files.sh '*.c' | grep -E '^(ipc|worker|git|supervisor|tools)/' |
+    grep -v '^tools/bench/')
+grep -E "$plain" <<<"$files" | tidy
+grep -vE "$plain" <<<"$files" | grep -v ^supervisor/config/ | tidy "${told[@]}"
+grep -vE "$plain" <<<"$files" | grep ^supervisor/config/ |
+    tidy --extra-arg=-DANALYZER_CONFIG "${told[@]}"
+exit $bad
