@@ -40,7 +40,7 @@ struct board_pane {
 	_Atomic uint32_t count;
 	uint32_t ends[BOARD_LINES]; /* of each line in the text */
 	uint64_t first;		    /* number of the first line */
-	char text[BOARD_LINES * ROOM_BYTES];
+	char text[(size_t)BOARD_LINES * ROOM_BYTES];
 };
 
 struct board {
@@ -57,7 +57,7 @@ struct board {
 };
 
 _Static_assert(sizeof(struct board_slot) == 256, "a slot is four cache lines");
-_Static_assert(sizeof(struct board) < 1024 * 1024, "a board is small");
+_Static_assert(sizeof(struct board) < 1024UL * 1024, "a board is small");
 
 int
 board_new(struct board **ret_board, struct error *err)

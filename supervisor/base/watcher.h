@@ -30,8 +30,13 @@ struct pattern; /* supervisor/base/pattern.h */
 
 /*
  * A watcher for one job.  `mark` (NULL: none) is the step's failureMark,
- * borrowed; `expect` (NULL: none) a plain text to look for in the raw output,
- * borrowed.  Makes the shared mapping; fails only when the kernel refuses it.
+ * borrowed; `expect` (NULL: none) a plain text to look for, borrowed: in the bytes
+ * as they were printed, and in the lines as they are shown, joined with \n, so that
+ * colours in the middle do not hide it.  Makes the shared mapping; fails only when
+ * the kernel refuses it.
+ *
+ * A mark that costs too much is given up: after 64 lines that met its match limit, or
+ * when reading has taken more than 2 s of processor time and 50 ns for each byte.
  */
 int watcher_new(const struct pattern *mark, const char *expect,
 		struct watcher **ret_watcher, struct error *err);
@@ -43,8 +48,8 @@ void watcher_free(struct watcher *w);
 
 /* What was seen; read in the supervisor.  Strings are the caller's to free. */
 struct findings {
-	uint64_t lines;	     /* lines printed, an unfinished last one counted */
-	char *tail;	     /* lines joined with \n, no final one; "" for no output */
+	uint64_t lines; /* printed; an unfinished last one counts if it shows anything */
+	char *tail;	/* lines joined with \n, no final one; "" for no output */
 	uint64_t tail_from;  /* number, from 1, of the tail's first line; 0: no line */
 	uint64_t tail_lines; /* how many lines the tail has */
 	char *environment;   /* first line that tells a network failure, or NULL */
@@ -59,8 +64,8 @@ struct findings {
  */
 void watcher_findings(const struct watcher *w, bool red, struct findings *ret_findings);
 /*
- * The last line seen so far, sanitised, for a live display: at most size - 1
- * bytes, "" when there is none.  May be called while the worker runs.
+ * The last line that is not blank seen so far, sanitised, for a live display: at most
+ * size - 1 bytes, "" when there is none.  May be called while the worker runs.
  */
 void watcher_last_line(const struct watcher *w, char *text, size_t size);
 void findings_release(struct findings *f);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a step's output, in chunks of any size: the tail is valid UTF-8 without
- * control bytes, at most 40 lines of bounded length, and where it says it is.  The first
- * byte chooses the size of the chunks and whether the step is red.
+ * control bytes, at most 40 lines of bounded length, and where it says it is; and all at
+ * once the same is found as in chunks.  The first byte chooses the size of the chunks
+ * and whether the step is red.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,34 +39,61 @@ tail_check(const struct findings *f)
 		abort();
 }
 
+static void
+output_read(struct watcher *w, const struct pattern *mark, const char *bytes, size_t n,
+	    size_t chunk)
+{
+	struct watch watch;
+
+	watcher_reset(w, mark, "ab");
+	watch = watcher_watch(w);
+	for (size_t at = 0; at < n; at += chunk)
+		watch.feed(watch.ctx, bytes + at, n - at < chunk ? n - at : chunk);
+	watch.end(watch.ctx);
+}
+
+static void
+findings_compare(const struct findings *a, const struct findings *b)
+{
+	if (a->lines != b->lines || a->tail_from != b->tail_from ||
+	    a->tail_lines != b->tail_lines || strcmp(a->tail, b->tail) != 0 ||
+	    a->timed_out != b->timed_out || a->expected != b->expected)
+		abort();
+	if ((a->environment == NULL) != (b->environment == NULL))
+		abort();
+	if (a->environment != NULL && strcmp(a->environment, b->environment) != 0)
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct watcher *w;
-	static struct pattern *mark;
+	static struct pattern *marks;
+	const struct pattern *mark;
 	struct error err = ERROR_INIT;
-	struct findings f;
-	struct watch watch;
+	struct findings pieces, whole;
+	bool red;
 	char last[256];
-	size_t chunk;
 
-	if (size == 0)
+	if (size < 2)
 		return 0;
-	if (w == NULL && (pattern_compile("F.?A|^x+$", &mark, &err) < 0 ||
+	if (w == NULL && (pattern_compile("F.?A|^x+$", &marks, &err) < 0 ||
 			  watcher_new(NULL, NULL, &w, &err) < 0))
 		abort();
-	watcher_reset(w, (data[0] & 0x80) != 0 ? mark : NULL, "ab");
-	watch = watcher_watch(w);
-	chunk = (size_t)(data[0] & 0x3f) + 1;
-	for (size_t at = 1; at < size; at += chunk)
-		watch.feed(watch.ctx, (const char *)data + at,
-			   size - at < chunk ? size - at : chunk);
-	watch.end(watch.ctx);
-	watcher_findings(w, (data[0] & 0x40) != 0, &f);
-	tail_check(&f);
+	mark = (data[0] & 0x80) != 0 ? marks : NULL;
+	red = (data[0] & 0x40) != 0;
+	output_read(w, mark, (const char *)data + 1, size - 1,
+		    (size_t)(data[0] & 0x3f) + 1);
+	watcher_findings(w, red, &pieces);
+	tail_check(&pieces);
 	watcher_last_line(w, last, sizeof(last));
 	if (!utf8_valid(last, strlen(last)))
 		abort();
-	findings_release(&f);
+	output_read(w, mark, (const char *)data + 1, size - 1, size - 1);
+	watcher_findings(w, red, &whole);
+	findings_compare(&pieces, &whole);
+	findings_release(&pieces);
+	findings_release(&whole);
 	return 0;
 }
