@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,6 +76,9 @@ file_read(const char *path, size_t max, struct buf *ret_content, struct error *e
 	/* O_NONBLOCK: opening a fifo that nobody writes must not hang. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
+	/* A socket cannot even be opened. */
+	if (fd < 0 && errno == ENXIO)
+		return error_set(err, ERROR_DATA, "%s: not a regular file", path);
 	if (fd < 0)
 		return error_system(err, "%s", path);
 	if (fstat(fd, &st) < 0) {
@@ -96,17 +101,23 @@ out:
 	return rc;
 }
 
-/* Directory and temporary name for a path; both freed by the caller. */
-static void
-file_temp_names(const char *path, char **ret_dir, char **ret_temp)
+/*
+ * A name of its own beside the path, freed by the caller: random, since a pid is no
+ * name across pid namespaces, and not made of the target's, which may be as long as names
+ * can be.
+ */
+static char *
+file_temp_name(const char *path)
 {
-	char *a = xstrdup(path);
-	char *b = xstrdup(path);
+	char *copy = xstrdup(path);
+	uint64_t id = 0;
+	char *temp;
 
-	*ret_dir = xstrdup(dirname(a));
-	*ret_temp = xasprintf("%s/.%s.%ld.tmp", *ret_dir, basename(b), (long)getpid());
-	free(a);
-	free(b);
+	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+		id = (uint64_t)getpid();
+	temp = xasprintf("%s/.geonosis-%016" PRIx64 ".tmp", dirname(copy), id);
+	free(copy);
+	return temp;
 }
 
 /* `exact`: the mode is that of the file replaced, which the umask does not touch. */
@@ -137,13 +148,10 @@ file_save(const char *path, const void *bytes, size_t n, struct error *err)
 {
 	struct stat st;
 	bool exact = stat(path, &st) == 0 && S_ISREG(st.st_mode);
-	mode_t mode = exact ? st.st_mode & 0777 : 0666;
-	char *dir, *temp;
+	mode_t mode = exact ? st.st_mode & 0777 : 0644;
+	char *temp = file_temp_name(path);
 	int rc;
 
-	file_temp_names(path, &dir, &temp);
-	/* A pid is used again: what a killed namesake left goes first. */
-	(void)unlink(temp);
 	rc = file_fill(temp, mode, exact, bytes, n);
 	if (rc == 0)
 		rc = rename(temp, path);
@@ -151,7 +159,6 @@ file_save(const char *path, const void *bytes, size_t n, struct error *err)
 		(void)error_system(err, "%s", path);
 		(void)unlink(temp);
 	}
-	free(dir);
 	free(temp);
 	return rc;
 }

@@ -25,7 +25,7 @@ int file_read(const char *path, size_t max, struct buf *ret_content, struct erro
 /*
  * Replace a file whole or not at all: temporary file beside it, fsync, rename.
  * Killed at any instant, the old content or the new stands; at worst a
- * temporary file `.<name>.<pid>.tmp` stays.  Mode 0644 less the umask, or that of
+ * temporary file `.geonosis-<random>.tmp` stays.  Mode 0644 less the umask, or that of
  * the file replaced.
  */
 int file_save(const char *path, const void *bytes, size_t n, struct error *err);

@@ -33,6 +33,8 @@ struct pipeline {
 	struct pipeline_view view;
 	struct turn turn;
 	struct signals signals;
+	struct machine machine;
+	struct slot *exclusive; /* the machine, while it is ours */
 	char *report_path;
 };
 
@@ -58,8 +60,6 @@ pipeline_load(struct pipeline *p, struct error *err)
 	if (tier == NULL)
 		return -1;
 	if (plan_build(&p->config, tier, p->request->only, &p->plan, err) < 0)
-		return -1;
-	if (jobs_decide(p->request->jobs, p->config.caps_heavy, &p->jobs, err) < 0)
 		return -1;
 	for (i = 0; i < p->config.warnings.nitems; i++)
 		pipeline_warn(p, p->config.warnings.items[i]);
@@ -111,6 +111,68 @@ pipeline_open_report(struct pipeline *p, struct error *err)
 	p->report_path = path_from_here(path);
 	p->view.report_path = p->report_path;
 	return 0;
+}
+
+/* --- the machine --- */
+
+/* Where the machine's slots are, and how many steps may go at once. */
+static int
+pipeline_sit(struct pipeline *p, struct error *err)
+{
+	char *warning;
+
+	if (machine_open(&p->machine, &warning, err) < 0)
+		return -1;
+	if (warning != NULL)
+		pipeline_warn(p, warning);
+	free(warning);
+	if (p->request->exclusive && machine_allows_exclusive(&p->machine, err) < 0)
+		return -1;
+	return jobs_decide(p->request->jobs, p->config.caps_heavy, &p->machine, &p->jobs,
+			   err);
+}
+
+static void
+tell_exclusive_wait(void *ctx, const char *holders)
+{
+	const struct pipeline *p = ctx;
+	char *reason;
+
+	if (p->observer->wait == NULL)
+		return;
+	reason = xasprintf("for the whole machine, held by %s", holders);
+	p->observer->wait(p->observer->ctx, &p->view, SIZE_MAX, reason);
+	free(reason);
+}
+
+/* 0, -1, or the signal that ended the wait. */
+static int
+pipeline_take_machine(struct pipeline *p, struct error *err)
+{
+	struct slot_wish wish = { .exclusive = true, .label = p->plan.tier->name };
+	struct buf holders = BUF_INIT;
+	int signo = 0;
+	int rc;
+
+	if (!p->request->exclusive)
+		return 0;
+	if (slot_request(p->machine.slots, &wish, &p->exclusive, err) < 0)
+		return -1;
+	rc = machine_wait(&p->machine, p->exclusive,
+			  clock_now_ms() + p->request->exclusive_wait_ms, &p->signals,
+			  tell_exclusive_wait, p, &signo, err);
+	if (rc < 0 || signo != 0)
+		return rc < 0 ? -1 : signo;
+	if (rc == 1)
+		return 0;
+	machine_holders(&p->machine, &holders);
+	(void)error_set(err, ERROR_USAGE,
+			"--exclusive: the machine did not become free within %lld s "
+			"(--exclusive-timeout): held by %s",
+			(long long)(p->request->exclusive_wait_ms / 1000),
+			buf_text(&holders));
+	buf_release(&holders);
+	return -1;
 }
 
 /* --- the turn --- */
@@ -186,6 +248,27 @@ pipeline_finish(struct pipeline *p, const struct run_outcome *o, struct error *e
 /* --- the run --- */
 
 static void
+tell_job_wait(void *ctx, size_t job, const char *holders)
+{
+	const struct pipeline *p = ctx;
+	char *reason;
+
+	if (p->observer->wait == NULL)
+		return;
+	reason = xasprintf("for a slot, held by %s", holders);
+	p->observer->wait(p->observer->ctx, &p->view, job, reason);
+	free(reason);
+}
+
+static void
+tell_tick(void *ctx, const struct run_activity *activities, size_t n)
+{
+	const struct pipeline *p = ctx;
+
+	p->observer->tick(p->observer->ctx, &p->view, activities, n);
+}
+
+static void
 tell_job_start(void *ctx, size_t job, unsigned attempt)
 {
 	const struct pipeline *p = ctx;
@@ -220,12 +303,17 @@ pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *
 		.jobs = p->jobs.count,
 		.retries = p->request->retries,
 		.keep_going = p->request->keep_going,
+		.machine = &p->machine,
+		.exclusive = p->exclusive,
 	};
 	struct run_observer observer = {
 		.ctx = p,
+		.job_wait = tell_job_wait,
 		.job_start = tell_job_start,
 		.job_retry = tell_job_retry,
 		.job_end = tell_job_end,
+		.tick_ms = p->observer->tick_ms,
+		.tick = tell_tick,
 	};
 	char *chain = turn_chain(&p->turn);
 	struct local_options local_options = {
@@ -271,7 +359,11 @@ pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
 	p->view.results = p->results;
 	if (pipeline_open_report(p, err) < 0 || signals_open(&p->signals, err) < 0)
 		return -1;
+	if (pipeline_sit(p, err) < 0)
+		return -1;
 	rc = pipeline_take_turn(p, err);
+	if (rc == 0)
+		rc = pipeline_take_machine(p, err);
 	if (rc != 0) {
 		/* Ended before the first step: there is no run to report. */
 		ret_verdict->interrupted = rc;
@@ -298,6 +390,8 @@ pipeline_release(struct pipeline *p)
 	for (i = 0; p->results != NULL && i < p->plan.njobs; i++)
 		result_release(&p->results[i]);
 	free(p->results);
+	slot_release(p->exclusive);
+	machine_close(&p->machine);
 	turn_release(&p->turn);
 	signals_close(&p->signals);
 	report_place_free(p->place);

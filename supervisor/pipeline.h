@@ -2,7 +2,8 @@
 /*
  * Pipeline: what `geonosis verify <tier>` does, in order.
  *
- *   load -> resolve -> plan -> place of the report -> turn -> run -> report
+ *   load -> resolve -> plan -> place of the report -> turn -> exclusive lock -> run ->
+ * report
  *
  * Nothing is written before every refusal has been decided.
  */
@@ -10,6 +11,7 @@
 #define SUPERVISOR_PIPELINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "ipc/error.h"
 #include "supervisor/base/result.h"
@@ -26,7 +28,9 @@ struct pipeline_request {
 	unsigned jobs;		 /* --jobs, 0: not given */
 	unsigned retries;
 	bool keep_going;
-	bool plan_only; /* a dry run: ends after the plan was told */
+	bool exclusive;		   /* take the whole machine */
+	int64_t exclusive_wait_ms; /* for so long at most */
+	bool plan_only;		   /* a dry run: ends after the plan was told */
 };
 
 /* A run as its observer sees it; everything is borrowed and lives until end has returned.
@@ -57,6 +61,10 @@ struct pipeline_observer {
 			  const struct result *r, unsigned retry, unsigned limit);
 	void (*job_end)(void *ctx, const struct pipeline_view *v, size_t job,
 			const struct result *r);
+	/* Every tick_ms, where it is not 0: what is under way. */
+	int tick_ms;
+	void (*tick)(void *ctx, const struct pipeline_view *v,
+		     const struct run_activity *activities, size_t n);
 	/* The report has been written. */
 	void (*end)(void *ctx, const struct pipeline_view *v);
 };

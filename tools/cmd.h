@@ -7,6 +7,8 @@
 
 #include "ipc/error.h"
 
+struct command; /* tools/opt.h */
+
 /* Exit codes; a run that a signal ended exits 128 + signal. */
 enum {
 	EXIT_GREEN = 0,
@@ -17,6 +19,10 @@ enum {
 /* Prints `geonosis: <error>` and returns EXIT_REFUSED. */
 int cmd_refuse(const struct error *err);
 
+/* Prints the text of `--help` and returns EXIT_GREEN. */
+int cmd_usage(const struct command *c);
+
 int cmd_verify(int argc, char *argv[]);
+int cmd_gate(int argc, char *argv[]);
 
 #endif

@@ -9,6 +9,11 @@
 #include "tools/help.h"
 #include "tools/opt.h"
 
+/* How long --exclusive waits where --exclusive-timeout says nothing. */
+enum {
+	EXCLUSIVE_WAIT_S = 1800
+};
+
 static int
 verify_self(struct error *err)
 {
@@ -60,11 +65,15 @@ verify_tier(const struct opt_args *a, struct error *err)
 		.retries = (unsigned)v[VERIFY_RETRY].number,
 		.keep_going = v[VERIFY_KEEP_GOING].set,
 		.plan_only = v[VERIFY_DRY_RUN].set,
+		.exclusive = v[VERIFY_EXCLUSIVE].set,
+		.exclusive_wait_ms = EXCLUSIVE_WAIT_S * 1000,
 	};
 	int rc;
 
 	if (verify_operand(a, &rq.tier, err) < 0)
 		return EXIT_REFUSED;
+	if (v[VERIFY_EXCLUSIVE_TIMEOUT].set)
+		rq.exclusive_wait_ms = v[VERIFY_EXCLUSIVE_TIMEOUT].number * 1000;
 	console.is_json = v[VERIFY_JSON].set;
 	rc = pipeline_verify(&rq, &observer, &verdict, err);
 	console_release(&console);
@@ -86,12 +95,7 @@ cmd_verify(int argc, char *argv[])
 	if (c == NULL || opt_parse(c, argc, argv, &args, &err) < 0)
 		return cmd_refuse(&err);
 	if (args.help) {
-		struct buf text = BUF_INIT;
-
-		opt_usage(c, &text);
-		(void)fputs(buf_text(&text), stdout);
-		buf_release(&text);
-		code = EXIT_GREEN;
+		code = cmd_usage(c);
 	} else if (args.values[VERIFY_PROVE].set) {
 		code = verify_self(&err);
 	} else {

@@ -33,9 +33,9 @@ static const struct opt verify_opts[] = {
 	    "as --affected, against this ref" },
 	[VERIFY_REQUIRE_WORK] = { "require-work", 0, OPT_FLAG, NULL, true,
 	    "fail when code changed and no test runner ran a test" },
-	[VERIFY_EXCLUSIVE] = { "exclusive", 0, OPT_FLAG, NULL, true,
+	[VERIFY_EXCLUSIVE] = { "exclusive", 0, OPT_FLAG, NULL, false,
 	    "take every slot of the machine for this run" },
-	[VERIFY_EXCLUSIVE_TIMEOUT] = { "exclusive-timeout", 0, OPT_SECONDS, "<seconds>", true,
+	[VERIFY_EXCLUSIVE_TIMEOUT] = { "exclusive-timeout", 0, OPT_SECONDS, "<seconds>", false,
 	    "how long --exclusive waits for the machine (1800)" },
 	[VERIFY_PROVE] = { "prove", 0, OPT_FLAG, NULL, false,
 	    "run a planted red in a throwaway directory and check that it is reported" },
@@ -59,13 +59,62 @@ static const struct command verify = {
 
 static const struct command gate = {
 	.name = "gate",
-	.operands = "run -- <command> | status | budget <n> | daemon",
+	.operands = "run | status | budget | daemon",
 	.summary = "share the machine's slots: run on them, say who holds them",
 	.about =
 	    "Runs any command on the slots that all runs of this user share, says who\n"
-	    "holds them and who waits, and sets how many there are.\n",
-	.planned = true,
+	    "holds them and who waits, and sets how many there are.\n"
+	    "\n"
+	    "  gate run [--slots <n> | --exclusive] [--timeout <seconds>] -- <command>\n"
+	    "  gate status [--json] [--watch]\n"
+	    "  gate budget [<n>]\n"
+	    "\n"
+	    "Each answers to --help.\n",
 };
+
+/* clang-format off */
+static const struct opt gate_run_opts[] = {
+	[GATE_RUN_SLOTS] = { "slots", 0, OPT_COUNT, "<n>", false,
+	    "hold n slots, all of them before the command starts (1)" },
+	[GATE_RUN_EXCLUSIVE] = { "exclusive", 0, OPT_FLAG, NULL, false,
+	    "hold the whole machine" },
+	[GATE_RUN_TIMEOUT] = { "timeout", 0, OPT_SECONDS, "<seconds>", false,
+	    "give up where the slots are not free by then (wait for ever)" },
+};
+
+static const struct opt gate_status_opts[] = {
+	[GATE_STATUS_JSON] = { "json", 0, OPT_FLAG, NULL, false,
+	    "print JSON" },
+	[GATE_STATUS_WATCH] = { "watch", 0, OPT_FLAG, NULL, false,
+	    "print it again and again, until interrupted" },
+};
+
+static const struct command gate_commands[] = {
+	{ .name = "gate run", .operands = "-- <command> ...",
+	  .summary = "run a command on slots",
+	  .about = "Waits for slots, runs the command on them, and gives them back when it ends.\n"
+	           "The command keeps the terminal, stdio and signals.\n"
+	           "\n"
+	           "Exit status: the command's own (126, 127 and 128 + n as a shell has them);\n"
+	           "2 refused, or the slots were not free in time.\n",
+	  .opts = gate_run_opts, .nopts = sizeof(gate_run_opts) / sizeof(gate_run_opts[0]) },
+	{ .name = "gate status", .operands = "",
+	  .summary = "say who holds slots and who waits",
+	  .about = "Says how many slots there are, who holds them and who waits, in the order\n"
+	           "in which they are served.\n",
+	  .opts = gate_status_opts,
+	  .nopts = sizeof(gate_status_opts) / sizeof(gate_status_opts[0]) },
+	{ .name = "gate budget", .operands = "[<n>]",
+	  .summary = "say or set how many slots there are",
+	  .about = "Sets how many slots this user's runs share on this machine, and keeps it in\n"
+	           "geonosis/gate.json of the user's config directory. Without a number it says\n"
+	           "how many there are and what made them that many.\n" },
+	{ .name = "gate daemon", .operands = "",
+	  .summary = "answer for every run of a tree",
+	  .about = "Runs a tier once for every verify over the same tree.\n",
+	  .planned = true },
+};
+/* clang-format on */
 
 static const struct command hook = {
 	.name = "hook",
@@ -133,6 +182,35 @@ command_find(const char *name, struct error *err)
 		    "unknown command \"%s\": `geonosis help` lists those there "
 		    "are",
 		    clean);
+	free(clean);
+	return NULL;
+}
+
+const struct command *
+gate_command_find(const char *name, struct error *err)
+{
+	static const size_t n = sizeof(gate_commands) / sizeof(gate_commands[0]);
+	static const size_t prefix = sizeof("gate ") - 1;
+	const char *names[sizeof(gate_commands) / sizeof(gate_commands[0])];
+	const char *near;
+	char *clean;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		names[i] = gate_commands[i].name + prefix;
+		if (name != NULL && strcmp(names[i], name) == 0)
+			return &gate_commands[i];
+	}
+	if (name == NULL) {
+		(void)error_set(err, ERROR_USAGE,
+				"gate: say what to do: run, status, budget or daemon");
+		return NULL;
+	}
+	near = text_nearest(name, names, n);
+	clean = text_clean(name, strlen(name));
+	(void)error_set(err, ERROR_USAGE,
+			"gate: unknown command \"%s\": did you mean \"gate %s\"?", clean,
+			near != NULL ? near : "run");
 	free(clean);
 	return NULL;
 }

@@ -29,6 +29,23 @@ enum verify_opt {
 	VERIFY_PROVE,
 };
 
+enum gate_run_opt {
+	GATE_RUN_SLOTS,
+	GATE_RUN_EXCLUSIVE,
+	GATE_RUN_TIMEOUT,
+};
+
+enum gate_status_opt {
+	GATE_STATUS_JSON,
+	GATE_STATUS_WATCH,
+};
+
+/*
+ * The command of `geonosis gate` of that name ("run"), or NULL with *err naming the
+ * nearest; a NULL name is refused with those there are.
+ */
+const struct command *gate_command_find(const char *name, struct error *err);
+
 /* Every command, in the order of the help text. */
 const struct command *const *command_list(size_t *ret_ncommands);
 /*

@@ -19,6 +19,7 @@ static const struct {
 	int (*run)(int argc, char *argv[]);
 } commands[] = {
 	{ "verify", cmd_verify },
+	{ "gate", cmd_gate },
 };
 
 int
@@ -26,6 +27,17 @@ cmd_refuse(const struct error *err)
 {
 	(void)fprintf(stderr, "geonosis: %s\n", err->text);
 	return EXIT_REFUSED;
+}
+
+int
+cmd_usage(const struct command *c)
+{
+	struct buf text = BUF_INIT;
+
+	opt_usage(c, &text);
+	(void)fputs(buf_text(&text), stdout);
+	buf_release(&text);
+	return EXIT_GREEN;
 }
 
 /* A descriptor below 3 that is closed would be given to something of ours. */
@@ -59,14 +71,8 @@ main_planned(const struct command *c, int argc, char *argv[], struct error *err)
 	int i;
 
 	for (i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			struct buf text = BUF_INIT;
-
-			opt_usage(c, &text);
-			(void)fputs(buf_text(&text), stdout);
-			buf_release(&text);
-			return EXIT_GREEN;
-		}
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return cmd_usage(c);
 	}
 	(void)command_refuse(c, err);
 	return cmd_refuse(err);

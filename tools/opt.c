@@ -66,8 +66,8 @@ opt_range(enum opt_kind kind, int64_t *ret_least, int64_t *ret_most)
 }
 
 /* Digits only, no sign; a number past the range is as wrong as a word. */
-static bool
-number_read(const char *text, int64_t least, int64_t most, int64_t *ret_number)
+int
+opt_whole_number(const char *text, int64_t least, int64_t most, int64_t *ret_number)
 {
 	int64_t n = 0;
 	const char *s;
@@ -75,9 +75,9 @@ number_read(const char *text, int64_t least, int64_t most, int64_t *ret_number)
 	for (s = text; *s >= '0' && *s <= '9' && n <= most; s++)
 		n = n * 10 + (*s - '0');
 	if (s == text || *s != '\0' || n < least || n > most)
-		return false;
+		return -1;
 	*ret_number = n;
-	return true;
+	return 0;
 }
 
 static int
@@ -87,7 +87,7 @@ value_set_number(struct parser *p, const struct opt *o, struct opt_value *v)
 	char *clean;
 
 	opt_range(o->kind, &least, &most);
-	if (number_read(v->text, least, most, &v->number))
+	if (opt_whole_number(v->text, least, most, &v->number) == 0)
 		return 0;
 	clean = text_clean(v->text, strlen(v->text));
 	(void)error_set(p->err, ERROR_USAGE,

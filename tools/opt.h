@@ -75,6 +75,11 @@ struct opt_args {
  */
 int opt_parse(const struct command *c, int argc, char *const argv[],
 	      struct opt_args *ret_args, struct error *err);
+/*
+ * A whole number of digits only, in a range: 0; -1 for anything else (no error is
+ * filled).
+ */
+int opt_whole_number(const char *text, int64_t least, int64_t most, int64_t *ret_number);
 void opt_args_release(struct opt_args *a);
 /* The text of `geonosis <command> --help`. */
 void opt_usage(const struct command *c, struct buf *out);

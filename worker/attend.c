@@ -32,6 +32,7 @@
 #include "worker/shell.h"
 
 enum {
+	ATTEND_LOOKS_MAX = 50,	     /* at a session that is never at rest */
 	ATTEND_TICK_MS = 5,	     /* between looks at what is left of a session */
 	ATTEND_PIPE_BYTES = 1 << 20, /* for a command that prints much: fewer wake-ups */
 	ATTEND_BUSY_BYTES = 65536,   /* a read of so much: it prints much */
@@ -183,19 +184,42 @@ attend_reap_shell(struct attend *a)
 	a->outcome.exit_code = 128 + si.si_status;
 }
 
-/* Reap what is dead; false when there is no child at all. */
-static bool
+/* Reap what is dead: how many; -1 when there is no child left at all. */
+static int
 attend_reap_others(void)
 {
 	siginfo_t si;
+	int n;
 
-	for (;;) {
+	for (n = 0;; n++) {
 		si.si_pid = 0;
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG) < 0)
-			return errno != ECHILD;
+			return errno == ECHILD ? -1 : n;
 		if (si.si_pid == 0)
-			return true;
+			return n;
 	}
+}
+
+/*
+ * Count, or signal, what is left of the session: 0 only when a look met nothing and
+ * nothing was reaped meanwhile, since a process that only forks its successor and exits
+ * is missed by a single look, but leaves its dead to us.
+ */
+static int
+attend_sweep(const struct attend *a, int signo)
+{
+	struct session_scan scan;
+	int reaped, i;
+
+	for (i = 0; i < ATTEND_LOOKS_MAX; i++) {
+		scan = session_signal(a->shell, signo);
+		if (scan.alive != 0)
+			return scan.alive > 0 ? scan.alive : 0;
+		reaped = attend_reap_others();
+		if (reaped < 0 || (reaped == 0 && scan.dying == 0))
+			return 0;
+	}
+	return 0;
 }
 
 /*
@@ -208,16 +232,16 @@ attend_clear(struct attend *a)
 {
 	int left;
 
-	if (!attend_reap_others())
+	if (attend_reap_others() < 0)
 		return;
-	left = session_signal(a->shell, SIGTERM);
-	if (left <= 0)
+	left = attend_sweep(a, SIGTERM);
+	if (left == 0)
 		return;
 	(void)session_signal(a->shell, SIGCONT);
 	a->outcome.leaked = (unsigned)left;
 	if (a->kill_at_ms < 0)
 		a->kill_at_ms = clock_now_ms() + WORKER_LEAK_GRACE_MS;
-	while (attend_reap_others() && session_signal(a->shell, 0) > 0) {
+	while (attend_reap_others() >= 0 && attend_sweep(a, 0) > 0) {
 		struct pollfd sock = { .fd = a->sock, .events = POLLIN };
 
 		if (poll(&sock, 1, ATTEND_TICK_MS) > 0)
@@ -342,6 +366,29 @@ attend_settle(int sock, int log_dir_fd)
 	attend_close_others(sock, log_dir_fd);
 }
 
+/*
+ * Wait for the order.  The descriptor that may come with it stays open as long as this
+ * process lives: that is all it is for.
+ */
+static ssize_t
+attend_receive_order(int sock, struct worker_message *m)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { .iov_base = m, .iov_len = sizeof(*m) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	do {
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
 _Noreturn void
 attend_main(int sock, struct worker_share *share, const struct worker_setup *setup)
 {
@@ -357,9 +404,7 @@ attend_main(int sock, struct worker_share *share, const struct worker_setup *set
 	ssize_t n;
 
 	attend_settle(sock, setup->log_dir_fd);
-	do {
-		n = recv(sock, &m, sizeof(m), 0);
-	} while (n < 0 && errno == EINTR);
+	n = attend_receive_order(sock, &m);
 	if (n != (ssize_t)sizeof(m) || m.kind != WORKER_MESSAGE_ORDER)
 		_exit(0);
 	attend_order(&a, setup, &m.order);

@@ -19,15 +19,23 @@
 #include "ipc/fd.h"
 
 enum {
-	SESSION_TICK_MS = 5
+	SESSION_TICK_MS = 2,
+	/* Looks that met only what was dying (on a busy machine, somebody else's). */
+	SESSION_RESTLESS_MAX = 20,
+};
+
+enum membership {
+	MEMBER_NOT,
+	MEMBER_ALIVE,
+	MEMBER_DYING, /* a zombie of the session, or one that ended as it was looked at */
 };
 
 /*
- * Is the process in that session, and alive?  A zombie whose num_threads is above one
- * is a leader that left threads behind: those still run.
+ * A zombie whose num_threads is above one is a leader that left threads behind: those
+ * still run.
  */
-static bool
-process_is_member(int proc_fd, const char *pid, pid_t session)
+static enum membership
+process_membership(int proc_fd, const char *pid, pid_t session)
 {
 	char path[64], text[512];
 	const char *p;
@@ -39,11 +47,11 @@ process_is_member(int proc_fd, const char *pid, pid_t session)
 	(void)snprintf(path, sizeof(path), "%s/stat", pid);
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return errno == ENOENT || errno == ESRCH ? MEMBER_DYING : MEMBER_NOT;
 	n = read(fd, text, sizeof(text) - 1);
 	fd_close(&fd);
 	if (n <= 0)
-		return false;
+		return MEMBER_DYING;
 	text[n] = '\0';
 	/* The command's name, in parentheses, may hold anything: read after the last. */
 	p = strrchr(text, ')');
@@ -52,65 +60,78 @@ process_is_member(int proc_fd, const char *pid, pid_t session)
 		p + 1,
 		" %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
 		&state, &sid, &threads) != 3)
-		return false;
+		return MEMBER_NOT;
 	if (sid != session)
-		return false;
-	return state != 'X' && (state != 'Z' || threads > 1);
+		return MEMBER_NOT;
+	return state == 'X' || (state == 'Z' && threads <= 1) ? MEMBER_DYING
+							      : MEMBER_ALIVE;
 }
 
-/* True when a process of the session was there to be signalled. */
-static bool
+static enum membership
 process_signal(int proc_fd, const char *name, pid_t session, int signo)
 {
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
-	bool is_member;
+	enum membership m;
 	int fd;
 
-	if (pid <= 1 || pid == getpid() || !process_is_member(proc_fd, name, session))
-		return false;
-	if (signo == 0)
-		return true;
+	if (pid <= 1 || pid == getpid())
+		return MEMBER_NOT;
+	m = process_membership(proc_fd, name, session);
+	if (m != MEMBER_ALIVE || signo == 0)
+		return m;
 	fd = pidfd_open(pid, 0);
 	if (fd < 0)
-		return errno != ESRCH;
-	is_member = process_is_member(proc_fd, name, session);
-	if (is_member)
+		return errno == ESRCH ? MEMBER_DYING : MEMBER_ALIVE;
+	m = process_membership(proc_fd, name, session);
+	if (m == MEMBER_ALIVE)
 		(void)pidfd_send_signal(fd, signo, NULL, 0);
 	fd_close(&fd);
-	return is_member;
+	return m;
 }
 
-int
+struct session_scan
 session_signal(pid_t session, int signo)
 {
+	struct session_scan scan = { 0, 0 };
 	struct dirent *e;
-	int count = 0;
 	DIR *proc;
 
 	if (session <= 1)
-		return 0;
+		return scan;
 	proc = opendir("/proc");
 	if (proc == NULL)
-		return -1;
+		return (struct session_scan){ -1, 0 };
 	while ((e = readdir(proc)) != NULL) {
-		if (isdigit((unsigned char)e->d_name[0]) &&
-		    process_signal(dirfd(proc), e->d_name, session, signo))
-			count++;
+		enum membership m = MEMBER_NOT;
+
+		if (isdigit((unsigned char)e->d_name[0]))
+			m = process_signal(dirfd(proc), e->d_name, session, signo);
+		scan.alive += m == MEMBER_ALIVE;
+		scan.dying += m == MEMBER_DYING;
 	}
 	(void)closedir(proc);
-	return count;
+	return scan;
 }
 
 int
 session_kill(pid_t session, int limit_ms)
 {
 	int64_t deadline = clock_now_ms() + limit_ms;
-	int left;
+	struct session_scan scan;
+	int restless = 0;
 
 	for (;;) {
-		left = session_signal(session, SIGKILL);
-		if (left <= 0 || clock_now_ms() >= deadline)
-			return left > 0 ? left : 0;
-		(void)poll(NULL, 0, SESSION_TICK_MS);
+		scan = session_signal(session, SIGKILL);
+		if (scan.alive < 0)
+			return 0;
+		restless = scan.alive > 0 ? 0 : restless + 1;
+		if (scan.alive == 0 &&
+		    (scan.dying == 0 || restless >= SESSION_RESTLESS_MAX))
+			return 0;
+		if (clock_now_ms() >= deadline)
+			return scan.alive;
+		/* One that flees from scan to scan is met sooner without a rest. */
+		if (scan.alive > 0)
+			(void)poll(NULL, 0, SESSION_TICK_MS);
 	}
 }

@@ -10,14 +10,22 @@
 #include <sys/types.h>
 
 /*
+ * One look at a session is a snapshot: a process that only forks a successor and exits
+ * may be missed by it.  What was seen dying tells that there was one.
+ */
+struct session_scan {
+	int alive; /* processes that were there, each of them signalled; -1: no /proc */
+	int dying; /* zombies, and processes that ended while they were looked at */
+};
+
+/*
  * Send a signal to every live process of a session (0: only count them), never
  * to the caller.  A number that is used again in between is not hit: the session is
- * read again once the process is held by a pidfd.  Returns how many there were;
- * -1 with errno where /proc cannot be read.
+ * read again once the process is held by a pidfd.
  */
-int session_signal(pid_t session, int signo);
+struct session_scan session_signal(pid_t session, int signo);
 /*
- * SIGKILL until nothing of the session lives, for at most limit_ms (a process in
+ * SIGKILL until nothing of the session lives or dies, for at most limit_ms (a process in
  * uninterruptible sleep, or another user's, may outlive it).  Returns how many
  * were left.
  */

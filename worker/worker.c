@@ -73,23 +73,40 @@ fail:
 	return -1;
 }
 
+/* A message, and a copy of a descriptor with it (-1: none). */
 static int
-worker_send(struct worker *w, const struct worker_message *m)
+worker_send(struct worker *w, const struct worker_message *m, int fd)
 {
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct worker_message copy = *m;
+	struct iovec iov = { .iov_base = &copy, .iov_len = sizeof(copy) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
 
+	if (fd >= 0) {
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	}
 	do {
-		n = send(w->sock, m, sizeof(*m), MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = sendmsg(w->sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -1 : 0;
 }
 
 int
-worker_start(struct worker *w, const struct worker_order *order, struct error *err)
+worker_start(struct worker *w, const struct worker_order *order, int hold_fd,
+	     struct error *err)
 {
 	struct worker_message m = { .kind = WORKER_MESSAGE_ORDER, .order = *order };
 
-	if (worker_send(w, &m) < 0)
+	if (worker_send(w, &m, hold_fd) < 0)
 		return error_system(err, "worker: order");
 	return 0;
 }
@@ -113,7 +130,7 @@ worker_signal(struct worker *w, int signo)
 
 	/* Where it cannot be told (it is gone, or stopped with a full queue) the
 	 * caller's own deadline and worker_kill are what is left. */
-	(void)worker_send(w, &m);
+	(void)worker_send(w, &m, -1);
 	(void)pidfd_send_signal(w->pidfd, SIGCONT, NULL, 0);
 }
 

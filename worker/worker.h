@@ -38,7 +38,8 @@ enum {
 struct worker_order {
 	uint64_t job;	  /* the caller's number for the job */
 	uint32_t attempt; /* from 0 */
-	uint32_t slots;	  /* how many slots the job holds */
+	uint32_t slots;	  /* the number that the command is told */
+	char token[64];	  /* of what the job holds, for the command; "" for nothing */
 };
 
 /* What to execute.  Everything is borrowed, and read in the worker. */
@@ -81,8 +82,12 @@ struct worker_setup {
  */
 int worker_fork(const struct worker_setup *setup, struct worker **ret_worker,
 		struct error *err);
-/* Give it its order, once. */
-int worker_start(struct worker *w, const struct worker_order *order, struct error *err);
+/*
+ * Give it its order, once.  It gets a copy of `hold_fd` (-1: none), which it keeps open
+ * until nothing of the command is left, and hands to nobody.
+ */
+int worker_start(struct worker *w, const struct worker_order *order, int hold_fd,
+		 struct error *err);
 /* Readable when the worker has ended. */
 int worker_pidfd(const struct worker *w);
 pid_t worker_pid(const struct worker *w);

@@ -129,8 +129,8 @@ step_unavailable(const struct step *s)
 		return "per: \"workspace\"";
 	if (s->runner)
 		return "runner";
-	if (s->slots_kind != STEP_SLOTS_ONE)
-		return "slots";
+	if (s->jobserver)
+		return "jobserver";
 	return NULL;
 }
 

@@ -18,8 +18,10 @@ struct task; /* one attempt at one job, an engine's own */
 
 struct engine_order {
 	size_t job;
-	unsigned attempt; /* from 0 */
-	unsigned slots;	  /* that the job holds */
+	unsigned attempt;  /* from 0 */
+	unsigned slots;	   /* GEONOSIS_SLOTS of the step */
+	int hold_fd;	   /* of the slots that the job holds, borrowed; -1: none */
+	const char *token; /* of them, for what runs inside; borrowed, "" for none */
 };
 
 struct engine {
@@ -33,6 +35,8 @@ struct engine {
 	int (*poll_fd)(const struct task *t);
 	/* Pass a signal on to all of the task's processes; SIGKILL ends them. */
 	void (*signal)(struct task *t, int signo);
+	/* The last line of output so far, "" where there is none. */
+	void (*last_line)(const struct task *t, char *text, size_t size);
 	/* It did not answer: end it by force. */
 	void (*kill)(struct task *t);
 	/*

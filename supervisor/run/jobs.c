@@ -2,7 +2,6 @@
 #include "supervisor/run/jobs.h"
 
 #include <bsd/stdlib.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,59 +9,46 @@ enum {
 	JOBS_MAX = 100000
 };
 
-/* 1 with the number, 0 where the variable is not set or empty, -1 refused. */
+/* GEONOSIS_JOBS; 0 where it is not set. */
 static int
-jobs_from_variable(const char *name, struct jobs *ret_jobs, struct error *err)
+jobs_from_environment(unsigned *ret_count, struct error *err)
 {
-	const char *text = getenv(name);
-	const char *why;
-	long long n;
+	const char *text = getenv("GEONOSIS_JOBS");
+	const char *why = NULL;
+	long long n = 0;
 
-	if (text == NULL || *text == '\0')
-		return 0;
-	n = strtonum(text, 1, JOBS_MAX, &why);
+	if (text != NULL && *text != '\0')
+		n = strtonum(text, 1, JOBS_MAX, &why);
 	if (why != NULL)
-		return error_set(
-		    err, ERROR_USAGE,
-		    "%s: \"%.100s\" is %s; it must be a whole number from 1 to %d", name,
-		    text, why, JOBS_MAX);
-	ret_jobs->count = (unsigned)n;
-	(void)snprintf(ret_jobs->bound, sizeof(ret_jobs->bound), "%s", name);
-	return 1;
-}
-
-static void
-jobs_from_machine(struct jobs *ret_jobs)
-{
-	cpu_set_t cpus;
-	int n = 1;
-
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
-		n = CPU_COUNT(&cpus);
-	ret_jobs->count = n > 0 ? (unsigned)n : 1;
-	(void)snprintf(ret_jobs->bound, sizeof(ret_jobs->bound), "the machine's %u CPU%s",
-		       ret_jobs->count, ret_jobs->count == 1 ? "" : "s");
+		return error_set(err, ERROR_USAGE,
+				 "GEONOSIS_JOBS: \"%.100s\" is %s; it must be a whole "
+				 "number from 1 to %d",
+				 text, why, JOBS_MAX);
+	*ret_count = (unsigned)n;
+	return 0;
 }
 
 int
-jobs_decide(unsigned option, unsigned cap, struct jobs *ret_jobs, struct error *err)
+jobs_decide(unsigned option, unsigned cap, const struct machine *machine,
+	    struct jobs *ret_jobs, struct error *err)
 {
-	struct jobs j = { .count = option, .bound = "--jobs" };
-	int rc;
+	const char *bound = "--jobs";
+	unsigned count = option;
 
-	if (option == 0) {
-		rc = jobs_from_variable("GEONOSIS_JOBS", &j, err);
-		if (rc == 0)
-			rc = jobs_from_variable("GEONOSIS_HEAVY_SLOTS", &j, err);
-		if (rc < 0)
+	if (count == 0) {
+		bound = "GEONOSIS_JOBS";
+		if (jobs_from_environment(&count, err) < 0)
 			return -1;
-		if (rc == 0)
-			jobs_from_machine(&j);
 	}
-	if (cap > 0 && cap < j.count) {
-		j.count = cap;
-		(void)snprintf(j.bound, sizeof(j.bound), "caps.heavy");
+	if (count == 0) {
+		bound = machine->bound;
+		count = machine->share;
 	}
-	*ret_jobs = j;
+	if (cap > 0 && cap < count) {
+		bound = "caps.heavy";
+		count = cap;
+	}
+	ret_jobs->count = count;
+	(void)snprintf(ret_jobs->bound, sizeof(ret_jobs->bound), "%s", bound);
 	return 0;
 }

@@ -6,18 +6,20 @@
 #define SUPERVISOR_RUN_JOBS_H
 
 #include "ipc/error.h"
+#include "supervisor/run/machine.h"
 
 struct jobs {
 	unsigned count; /* at least 1 */
-	char bound[64]; /* "--jobs", "GEONOSIS_JOBS", "caps.heavy", "the machine's 2 CPUs"
+	char bound[64]; /* "--jobs", "GEONOSIS_JOBS", "caps.heavy", or what the machine says
 			 */
 };
 
 /*
  * `option` is --jobs (0: not given), `cap` is caps.heavy (0: none).  Without the option
- * GEONOSIS_JOBS decides, else GEONOSIS_HEAVY_SLOTS, else the machine; the cap bounds
- * each.  A variable that is set to no positive whole number is refused by name.
+ * GEONOSIS_JOBS decides, else the machine's share; the cap bounds each.  GEONOSIS_JOBS set
+ * to no positive whole number is refused by name.
  */
-int jobs_decide(unsigned option, unsigned cap, struct jobs *ret_jobs, struct error *err);
+int jobs_decide(unsigned option, unsigned cap, const struct machine *machine,
+		struct jobs *ret_jobs, struct error *err);
 
 #endif

@@ -81,6 +81,7 @@ task_prepare(void *ctx, const struct worker_order *order, struct command *ret_co
 	watcher_reset(t->watcher, mark, NULL);
 	(void)snprintf(number, sizeof(number), "%" PRIu32, order->slots);
 	environment_set(&l->env, "GEONOSIS_SLOTS", number);
+	environment_set(&l->env, "GEONOSIS_HEAVY_SLOT_HELD", order->token);
 	*ret_command = (struct command){
 		.text = bin_command(job->command),
 		.env = l->env.vars,
@@ -137,7 +138,21 @@ fail:
 	return -1;
 }
 
-/* A spare that has been killed meanwhile takes no order: another is made. */
+/* A spare that was killed meanwhile takes no order: then another is made. */
+static struct task *
+local_take_spare(struct local *l, const struct worker_order *wo, int hold_fd)
+{
+	struct error ignored = ERROR_INIT;
+	struct task *t = l->spare;
+
+	l->spare = NULL;
+	if (t != NULL && worker_start(t->worker, wo, hold_fd, &ignored) < 0) {
+		task_free(t);
+		t = NULL;
+	}
+	return t;
+}
+
 static int
 local_start(void *ctx, const struct engine_order *order, struct task **ret_task,
 	    struct error *err)
@@ -148,24 +163,19 @@ local_start(void *ctx, const struct engine_order *order, struct task **ret_task,
 		.attempt = order->attempt,
 		.slots = order->slots,
 	};
-	struct task *t = l->spare;
+	struct task *t;
 
-	l->spare = NULL;
-	if (t != NULL) {
-		t->job = order->job;
-		if (worker_start(t->worker, &wo, err) == 0) {
-			*ret_task = t;
-			return 0;
+	(void)snprintf(wo.token, sizeof(wo.token), "%s", order->token);
+	t = local_take_spare(l, &wo, order->hold_fd);
+	if (t == NULL) {
+		if (task_new(l, &t, err) < 0)
+			return -1;
+		if (worker_start(t->worker, &wo, order->hold_fd, err) < 0) {
+			task_free(t);
+			return -1;
 		}
-		task_free(t);
 	}
-	if (task_new(l, &t, err) < 0)
-		return -1;
 	t->job = order->job;
-	if (worker_start(t->worker, &wo, err) < 0) {
-		task_free(t);
-		return -1;
-	}
 	*ret_task = t;
 	return 0;
 }
@@ -191,6 +201,12 @@ static void
 local_signal(struct task *t, int signo)
 {
 	worker_signal(t->worker, signo);
+}
+
+static void
+local_last_line(const struct task *t, char *text, size_t size)
+{
+	watcher_last_line(t->watcher, text, size);
 }
 
 static void
@@ -305,7 +321,6 @@ local_new(const struct plan *p, const struct local_options *o)
 	l->log_error = o->log_error;
 	environment_fill(&l->env, o->caller_env);
 	environment_set(&l->env, "GEONOSIS_GATE_RUN", o->run_id);
-	environment_set(&l->env, "GEONOSIS_HEAVY_SLOT_HELD", o->run_id);
 	environment_set(&l->env, TURN_CHAIN_VARIABLE, o->run_chain);
 	worker_adopt_orphans();
 	return l;
@@ -320,6 +335,7 @@ local_engine(struct local *l)
 		.prepare = local_prepare,
 		.poll_fd = local_poll_fd,
 		.signal = local_signal,
+		.last_line = local_last_line,
 		.kill = local_kill,
 		.end = local_end,
 	};

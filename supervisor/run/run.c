@@ -2,10 +2,12 @@
 /*
  * The loop:
  *
- *   start what may start -> poll -> tasks that ended -> a signal -> deadlines
+ *   ask for the next jobs' slots -> start those that have them -> poll
+ *     -> tasks that ended -> slots -> a signal -> deadlines
  *
  * Tasks come before the signal: one that had ended by itself when the signal came was not
- * cut off by it.  After a red, or a signal, nothing new starts.
+ * cut off by it.  After a red, or a signal, nothing new starts, and what waits for slots
+ * is let go: it never started.
  */
 #include "supervisor/run/run.h"
 
@@ -23,11 +25,17 @@ enum {
 	/* After the grace that tasks have themselves: then they are ended by force. */
 	RUN_STOP_LIMIT_MS = 8000,
 	RUN_KILL_LIMIT_MS = 3500,
+	/* A wait shorter than this is not worth a line. */
+	RUN_TELL_WAIT_MS = 250,
 };
 
-struct running {
-	struct task *task;
+/* A job that was let go: it waits for its slots, then it is a task. */
+struct live {
 	size_t job;
+	struct slot *slot;
+	struct task *task; /* NULL while it waits */
+	int64_t since_ms;
+	bool is_told; /* that it waits */
 	bool is_cut;
 };
 
@@ -39,11 +47,13 @@ struct run {
 	struct signals *signals;
 	struct result *results;
 	struct schedule *schedule;
-	struct running *running;
-	size_t nrunning;
+	struct live *lives;
+	size_t nlives;
+	size_t room;	    /* how many may be let go at once */
 	bool stopped;	    /* nothing new starts */
 	int interrupted;    /* the first signal */
 	int64_t kill_at_ms; /* -1: none */
+	int64_t tick_at_ms; /* -1: none */
 };
 
 static void
@@ -51,6 +61,13 @@ run_tell_end(const struct run *r, size_t job)
 {
 	if (r->observer->job_end != NULL)
 		r->observer->job_end(r->observer->ctx, job, &r->results[job]);
+}
+
+static void
+run_remove_live(struct run *r, size_t i)
+{
+	slot_release(r->lives[i].slot);
+	r->lives[i] = r->lives[--r->nlives];
 }
 
 /* The job is over for good. */
@@ -63,28 +80,110 @@ run_finish_job(struct run *r, size_t job)
 	run_tell_end(r, job);
 }
 
-/* Start an attempt; where the machine has no room, that is the job's result. */
+/* It could not even be started: that is its result. */
 static void
-run_start_attempt(struct run *r, size_t job, unsigned attempt)
+run_fail_live(struct run *r, size_t i, const struct error *err)
 {
-	struct engine_order order = { .job = job,
-				      .attempt = attempt,
-				      .slots = r->options->jobs };
-	struct running *running = &r->running[r->nrunning];
+	size_t job = r->lives[i].job;
+
+	run_remove_live(r, i);
+	r->results[job].state = RESULT_DONE;
+	r->results[job].error = xstrdup(err->text);
+	run_finish_job(r, job);
+}
+
+/* --- slots --- */
+
+/* What a job asks for: its slots as they are free, at least one; a light one nothing. */
+static struct slot_wish
+run_wish(const struct run *r, size_t job)
+{
+	const struct step *s = r->plan->jobs[job].step;
+	struct slot_wish w = {
+		.want = 1,
+		.least = 1,
+		.inside = r->options->exclusive,
+		.label = r->plan->jobs[job].id,
+	};
+
+	if (s->slots_kind == STEP_SLOTS_ALL)
+		w.want = r->options->jobs;
+	else if (s->slots_kind == STEP_SLOTS_NUMBER)
+		w.want = s->slots < r->options->jobs ? s->slots : r->options->jobs;
+	if (w.want == 0)
+		w.least = 0;
+	return w;
+}
+
+/* The number that a step is told: what it holds, where it asked for a number. */
+static unsigned
+run_told_slots(const struct run *r, const struct live *l)
+{
+	const struct step *s = r->plan->jobs[l->job].step;
+
+	if (s->slots_kind == STEP_SLOTS_ONE ||
+	    (s->slots_kind == STEP_SLOTS_NUMBER && s->slots == 0))
+		return r->options->jobs;
+	return slot_count(l->slot);
+}
+
+/* Let a job go: it asks for its slots. */
+static void
+run_let_go(struct run *r, size_t job)
+{
+	struct slot_wish wish = run_wish(r, job);
+	struct live *l = &r->lives[r->nlives++];
+	struct error err = ERROR_INIT;
+
+	*l = (struct live){ .job = job, .since_ms = clock_now_ms() };
+	if (slot_request(r->options->machine->slots, &wish, &l->slot, &err) < 0)
+		run_fail_live(r, r->nlives - 1, &err);
+}
+
+/* --- tasks --- */
+
+static void
+run_start_live(struct run *r, size_t i, unsigned attempt)
+{
+	struct live *l = &r->lives[i];
+	char token[SLOT_TOKEN_SIZE];
+	struct engine_order order = {
+		.job = l->job,
+		.attempt = attempt,
+		.slots = run_told_slots(r, l),
+		.hold_fd = slot_hold_fd(l->slot),
+		.token = slot_token(l->slot, token),
+	};
 	struct error err = ERROR_INIT;
 
 	if (r->observer->job_start != NULL)
-		r->observer->job_start(r->observer->ctx, job, attempt);
-	r->results[job].state = RESULT_RUNNING;
-	if (r->engine->start(r->engine->ctx, &order, &running->task, &err) == 0) {
-		running->job = job;
-		running->is_cut = false;
-		r->nrunning++;
-		return;
+		r->observer->job_start(r->observer->ctx, l->job, attempt);
+	r->results[l->job].state = RESULT_RUNNING;
+	l->since_ms = clock_now_ms();
+	if (r->engine->start(r->engine->ctx, &order, &l->task, &err) < 0)
+		run_fail_live(r, i, &err);
+}
+
+/* Start what waited and has its slots now.  From the last: a failed one is removed. */
+static void
+run_start_held(struct run *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nlives && !r->stopped;) {
+		struct live *l = &r->lives[i];
+		size_t before = r->nlives;
+
+		if (l->task == NULL && slot_state(l->slot) == SLOT_HELD) {
+			int64_t waited_ms = clock_now_ms() - l->since_ms;
+
+			if (waited_ms > 0)
+				r->results[l->job].slot_wait_ms = waited_ms;
+			run_start_live(r, i, 0);
+		}
+		if (r->nlives == before)
+			i++;
 	}
-	r->results[job].state = RESULT_DONE;
-	r->results[job].error = xstrdup(err.text);
-	run_finish_job(r, job);
 }
 
 static void
@@ -92,10 +191,11 @@ run_start_jobs(struct run *r)
 {
 	size_t job;
 
-	while (!r->stopped && r->nrunning < r->options->jobs &&
-	       schedule_next(r->schedule, &job))
-		run_start_attempt(r, job, 0);
-	if (!r->stopped && r->nrunning > 0 && schedule_left(r->schedule) > 0)
+	while (!r->stopped && r->nlives < r->room && schedule_next(r->schedule, &job)) {
+		run_let_go(r, job);
+		run_start_held(r);
+	}
+	if (!r->stopped && r->nlives > 0 && schedule_left(r->schedule) > 0)
 		r->engine->prepare(r->engine->ctx);
 }
 
@@ -109,34 +209,42 @@ run_wants_retry(const struct run *r, const struct result *res, unsigned retried)
 static void
 run_end_task(struct run *r, size_t i)
 {
-	struct running over = r->running[i];
-	struct result *res = &r->results[over.job];
+	struct live *l = &r->lives[i];
+	struct result *res = &r->results[l->job];
+	int64_t waited_ms = res->slot_wait_ms;
 	unsigned retried = res->retried;
+	size_t job = l->job;
 
-	r->running[i] = r->running[--r->nrunning];
 	result_release(res);
-	r->engine->end(r->engine->ctx, over.task, over.is_cut, res);
+	r->engine->end(r->engine->ctx, l->task, l->is_cut, res);
+	l->task = NULL;
 	res->state = RESULT_DONE;
 	res->retried = retried;
+	res->slot_wait_ms = waited_ms;
 	if (run_wants_retry(r, res, retried)) {
 		if (r->observer->job_retry != NULL)
-			r->observer->job_retry(r->observer->ctx, over.job, res,
-					       retried + 1, r->options->retries);
+			r->observer->job_retry(r->observer->ctx, job, res, retried + 1,
+					       r->options->retries);
 		res->retried = retried + 1;
-		run_start_attempt(r, over.job, retried + 1);
+		run_start_live(r, i, retried + 1);
 		return;
 	}
-	run_finish_job(r, over.job);
+	run_remove_live(r, i);
+	run_finish_job(r, job);
 }
+
+/* --- stopping --- */
 
 static void
 run_signal_all(struct run *r, int signo)
 {
 	size_t i;
 
-	for (i = 0; i < r->nrunning; i++) {
-		r->running[i].is_cut = true;
-		r->engine->signal(r->running[i].task, signo);
+	for (i = 0; i < r->nlives; i++) {
+		if (r->lives[i].task == NULL)
+			continue;
+		r->lives[i].is_cut = true;
+		r->engine->signal(r->lives[i].task, signo);
 	}
 }
 
@@ -158,59 +266,147 @@ run_take_signal(struct run *r)
 	}
 }
 
+/* Once stopped, what has not started never will. */
 static void
-run_check_deadline(struct run *r)
+run_drop_waiting(struct run *r)
 {
 	size_t i;
 
-	if (r->kill_at_ms < 0 || clock_now_ms() < r->kill_at_ms)
-		return;
-	for (i = 0; i < r->nrunning; i++)
-		r->engine->kill(r->running[i].task);
-	r->kill_at_ms = clock_now_ms() + RUN_KILL_LIMIT_MS;
+	for (i = r->nlives; r->stopped && i-- > 0;)
+		if (r->lives[i].task == NULL)
+			run_remove_live(r, i);
 }
 
-/* One wait.  fds has room for the signals and every task. */
+/* --- time --- */
+
+static bool
+deadline_is_past(int64_t deadline_ms)
+{
+	return deadline_ms >= 0 && clock_now_ms() >= deadline_ms;
+}
+
+static int64_t
+deadline_earlier(int64_t a, int64_t b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? b : a;
+	return a < b ? a : b;
+}
+
+static void
+run_tell_waits(struct run *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nlives; i++) {
+		struct live *l = &r->lives[i];
+		struct buf holders = BUF_INIT;
+
+		if (l->task != NULL || l->is_told ||
+		    !deadline_is_past(l->since_ms + RUN_TELL_WAIT_MS))
+			continue;
+		l->is_told = true;
+		machine_holders(r->options->machine, &holders);
+		if (r->observer->job_wait != NULL)
+			r->observer->job_wait(r->observer->ctx, l->job,
+					      buf_text(&holders));
+		buf_release(&holders);
+	}
+}
+
+static void
+run_tick(struct run *r)
+{
+	struct run_activity *a;
+	size_t i;
+
+	if (!deadline_is_past(r->tick_at_ms))
+		return;
+	r->tick_at_ms = clock_now_ms() + r->observer->tick_ms;
+	a = xcalloc(r->nlives, sizeof(*a));
+	for (i = 0; i < r->nlives; i++) {
+		const struct live *l = &r->lives[i];
+
+		a[i].job = l->job;
+		a[i].since_ms = l->since_ms;
+		a[i].is_waiting = l->task == NULL;
+		if (l->task != NULL)
+			r->engine->last_line(l->task, a[i].last_line,
+					     sizeof(a[i].last_line));
+	}
+	r->observer->tick(r->observer->ctx, a, r->nlives);
+	free(a);
+}
+
+static void
+run_check_deadlines(struct run *r)
+{
+	size_t i;
+
+	if (deadline_is_past(r->kill_at_ms)) {
+		for (i = 0; i < r->nlives; i++)
+			if (r->lives[i].task != NULL)
+				r->engine->kill(r->lives[i].task);
+		r->kill_at_ms = clock_now_ms() + RUN_KILL_LIMIT_MS;
+	}
+	run_tell_waits(r);
+	run_tick(r);
+}
+
+/* --- the wait --- */
+
+/* fds has room for the signals, the doorbell and every task. */
 static int
 run_wait(struct run *r, struct pollfd *fds, struct error *err)
 {
-	size_t n = r->nrunning;
+	struct slots *slots = r->options->machine->slots;
+	int64_t deadline = deadline_earlier(r->kill_at_ms, r->tick_at_ms);
+	size_t n = r->nlives;
 	size_t i;
 
+	deadline = deadline_earlier(deadline, slots_deadline(slots));
 	fds[0] = (struct pollfd){ .fd = r->signals->fd, .events = POLLIN };
-	for (i = 0; i < n; i++)
-		fds[i + 1] = (struct pollfd){
-			.fd = r->engine->poll_fd(r->running[i].task),
+	fds[1] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	/* The doorbell rings for every change of the table: it matters to one who waits.
+	 */
+	if (slots_deadline(slots) >= 0)
+		fds[1].fd = slots_doorbell_fd(slots);
+	for (i = 0; i < n; i++) {
+		struct task *t = r->lives[i].task;
+
+		fds[i + 2] = (struct pollfd){
+			.fd = t != NULL ? r->engine->poll_fd(t) : -1,
 			.events = POLLIN,
 		};
-	if (poll(fds, n + 1, clock_timeout_ms(r->kill_at_ms)) < 0 && errno != EINTR)
+	}
+	if (poll(fds, n + 2, clock_timeout_ms(deadline)) < 0 && errno != EINTR)
 		return error_system(err, "run: poll");
-	/* From the last: an ended task's place is taken by the one at the end. */
+	/* From the last: the place of one that ended is taken by the one at the end. */
 	for (i = n; i-- > 0;)
-		if (fds[i + 1].revents != 0)
+		if (fds[i + 2].revents != 0)
 			run_end_task(r, i);
-	if (fds[0].revents != 0)
-		run_take_signal(r);
-	run_check_deadline(r);
+	if (slots_deadline(slots) >= 0 && slots_poll(slots, err) < 0)
+		return -1;
+	run_take_signal(r);
+	run_drop_waiting(r);
+	run_start_held(r);
+	run_check_deadlines(r);
 	return 0;
 }
 
 static int
 run_loop(struct run *r, struct error *err)
 {
-	struct pollfd *fds = xcalloc(r->options->jobs + 1, sizeof(*fds));
+	struct pollfd *fds = xcalloc(r->room + 2, sizeof(*fds));
 	int rc = 0;
 
 	run_take_signal(r);
-	for (;;) {
+	while (rc == 0) {
 		run_start_jobs(r);
-		if (r->nrunning == 0)
+		run_drop_waiting(r);
+		if (r->nlives == 0)
 			break;
 		rc = run_wait(r, fds, err);
-		if (rc < 0) {
-			run_signal_all(r, SIGKILL);
-			break;
-		}
 	}
 	free(fds);
 	return rc;
@@ -243,18 +439,20 @@ run_execute(const struct plan *p, const struct run_options *o,
 		.observer = observer,
 		.signals = signals,
 		.results = results,
+		.room = o->jobs < p->njobs ? o->jobs : p->njobs,
 		.kill_at_ms = -1,
+		.tick_at_ms = observer->tick_ms > 0 ? clock_now_ms() : -1,
 	};
 	int rc;
 
 	r.schedule = schedule_new(p);
-	r.running = xcalloc(o->jobs, sizeof(*r.running));
+	r.lives = xcalloc(r.room, sizeof(*r.lives));
 	rc = run_loop(&r, err);
 	if (rc == 0) {
 		ret_outcome->ok = run_tell_skipped(&r) && r.interrupted == 0;
 		ret_outcome->interrupted = r.interrupted;
 	}
-	free(r.running);
+	free(r.lives);
 	schedule_free(r.schedule);
 	return rc;
 }

@@ -182,7 +182,7 @@ is_counted(void *ctx)
 {
 	struct count *c = ctx;
 
-	c->got = session_signal(c->session, 0);
+	c->got = session_signal(c->session, 0).alive;
 	return c->got == c->want;
 }
 
@@ -233,10 +233,11 @@ Test(session, members_are_counted_and_killed)
 		begun = clock_now_ms();
 		cr_expect_eq(session_kill(session, 3000), 0, "%s", c->name);
 		cr_expect_lt(clock_now_ms() - begun, 1000, "%s", c->name);
-		cr_expect_eq(session_signal(session, 0), 0, "%s", c->name);
+		cr_expect_eq(session_signal(session, 0).alive, 0, "%s", c->name);
 	}
 	cr_expect_eq(kill(outsider, 0), 0);
-	cr_expect_eq(session_signal(outsider, 0), 1, "another session is left alone");
+	cr_expect_eq(session_signal(outsider, 0).alive, 1,
+		     "another session is left alone");
 }
 
 Test(session, process_that_left_it_is_left_alone)
@@ -256,7 +257,7 @@ Test(session, signal_reaches_every_group)
 	act_fn *const acts[] = { own_group, own_group, plain };
 	pid_t session = start_session(acts, 3, plain);
 
-	cr_expect_eq(session_signal(session, SIGTERM), 4);
+	cr_expect_eq(session_signal(session, SIGTERM).alive, 4);
 	expect_count(session, 0, "all took it");
 }
 
@@ -265,7 +266,7 @@ Test(session, signal_counts_those_that_ignore_it)
 	act_fn *const acts[] = { stubborn, plain };
 	pid_t session = start_session(acts, 2, stubborn);
 
-	cr_expect_eq(session_signal(session, SIGTERM), 3);
+	cr_expect_eq(session_signal(session, SIGTERM).alive, 3);
 	expect_count(session, 2, "two are deaf");
 	cr_expect_eq(session_kill(session, 3000), 0);
 }
@@ -275,7 +276,7 @@ Test(session, zero_only_counts)
 	pid_t session = start_session(NULL, 0, plain);
 
 	for (int i = 0; i < 20; i++)
-		cr_expect_eq(session_signal(session, 0), 1);
+		cr_expect_eq(session_signal(session, 0).alive, 1);
 	cr_expect_eq(kill(session, 0), 0);
 }
 
@@ -292,7 +293,7 @@ Test(session, caller_is_never_signalled)
 		if (mate == 0)
 			for (;;)
 				(void)pause();
-		if (session_signal(getpid(), SIGKILL) != 1)
+		if (session_signal(getpid(), SIGKILL).alive != 1)
 			_exit(1);
 		if (waitpid(mate, &status, 0) != mate || !WIFSIGNALED(status))
 			_exit(2);
@@ -312,7 +313,8 @@ Test(session, no_session_at_all)
 	pid_t other = start(plain);
 
 	for (size_t i = 0; i < COUNT(none); i++) {
-		cr_expect_eq(session_signal(none[i], SIGTERM), 0, "%d", (int)none[i]);
+		cr_expect_eq(session_signal(none[i], SIGTERM).alive, 0, "%d",
+			     (int)none[i]);
 		cr_expect_eq(session_kill(none[i], 50), 0, "%d", (int)none[i]);
 	}
 	cr_expect_eq(kill(other, 0), 0);
@@ -343,7 +345,7 @@ Test(session, kill_ends_those_that_keep_forking)
 
 	cr_expect_eq(session_kill(session, 5000), 0);
 	cr_expect_lt(clock_now_ms() - begun, 3000);
-	cr_expect_eq(session_signal(session, 0), 0);
+	cr_expect_eq(session_signal(session, 0).alive, 0);
 }
 
 /* Each process is gone as soon as it has made its successor. */
@@ -387,7 +389,7 @@ Test(session, leaves_no_descriptor)
 
 	(void)close(lowest);
 	for (int i = 0; i < 10; i++)
-		(void)session_signal(session, SIGCONT);
+		(void)session_signal(session, SIGCONT).alive;
 	(void)session_kill(session, 1000);
 	cr_expect_eq(dup(2), lowest);
 }

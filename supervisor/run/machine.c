@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/run/machine.h"
+
+#include <bsd/stdlib.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc/budget.h"
+#include "ipc/clock.h"
+#include "ipc/fd.h"
+#include "ipc/mem.h"
+#include "ipc/slot_list.h"
+#include "supervisor/base/json.h"
+
+#define MACHINE_SYSTEM_FILE "/etc/geonosis/gate.json"
+
+enum {
+	MACHINE_FILE_MAX = 65536,
+	MACHINE_HOLDERS_SHOWN = 3,
+	MACHINE_RETELL_MS = 1000, /* between looks at who is in the way */
+};
+
+/* --- settings --- */
+
+/* Of the user's config directory; NULL where there is none. */
+static char *
+machine_user_file(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+
+	if (config != NULL && config[0] == '/')
+		return xasprintf("%s/geonosis/gate.json", config);
+	if (home != NULL && home[0] == '/')
+		return xasprintf("%s/.config/geonosis/gate.json", home);
+	return NULL;
+}
+
+/* The budget that a file keeps, 0 where it keeps none. */
+static unsigned
+machine_file_budget(const char *path)
+{
+	struct error ignored = ERROR_INIT;
+	struct json_object *file = NULL;
+	int64_t n = 0;
+
+	if (path == NULL || js_read(path, MACHINE_FILE_MAX, &file, &ignored) < 0)
+		return 0;
+	if (!js_get_int(file, "budget", &n) || n < 1 || n > SLOT_BUDGET_MAX)
+		n = 0;
+	(void)json_object_put(file);
+	return (unsigned)n;
+}
+
+unsigned
+machine_budget(char bound[64])
+{
+	char *user = machine_user_file();
+	unsigned n = machine_file_budget(user);
+
+	free(user);
+	if (n == 0)
+		n = machine_file_budget(MACHINE_SYSTEM_FILE);
+	if (n > 0) {
+		(void)snprintf(bound, 64, "geonosis gate budget");
+		return n;
+	}
+	n = budget_machine();
+	(void)snprintf(bound, 64, "the machine's budget");
+	return n;
+}
+
+int
+machine_budget_set(unsigned budget, struct error *err)
+{
+	char *path = machine_user_file();
+	char *dir, *slash;
+	const char *segment;
+	char text[64];
+	int rc = -1;
+
+	if (path == NULL)
+		return error_set(err, ERROR_USAGE,
+				 "gate budget: neither XDG_CONFIG_HOME nor HOME names a "
+				 "directory to keep it in");
+	dir = xstrdup(path);
+	slash = strrchr(dir, '/');
+	*slash = '\0';
+	(void)snprintf(text, sizeof(text), "{ \"budget\": %u }\n", budget);
+	if (machine_segment(&segment, err) < 0 || dir_make(dir, err) < 0 ||
+	    file_save(path, text, strlen(text), err) < 0)
+		goto out;
+	rc = slots_budget_set(segment, budget, err) < 0 ? -1 : 0;
+out:
+	free(dir);
+	free(path);
+	return rc;
+}
+
+int
+machine_segment(const char **ret_segment, struct error *err)
+{
+	const char *name = getenv("GEONOSIS_SEGMENT");
+
+	if (name == NULL || *name == '\0') {
+		*ret_segment = NULL;
+		return 0;
+	}
+	if (name[0] != '/' || strchr(name + 1, '/') != NULL || name[1] == '\0')
+		return error_set(err, ERROR_USAGE,
+				 "GEONOSIS_SEGMENT: \"%.100s\" names no segment; it must "
+				 "be one slash and a name",
+				 name);
+	*ret_segment = name;
+	return 0;
+}
+
+/* GEONOSIS_HEAVY_SLOTS; 0 where it is not set. */
+static int
+machine_heavy(unsigned *ret_heavy, struct error *err)
+{
+	const char *text = getenv("GEONOSIS_HEAVY_SLOTS");
+	const char *why = NULL;
+	long long n = 0;
+
+	if (text != NULL && *text != '\0')
+		n = strtonum(text, 1, SLOT_BUDGET_MAX, &why);
+	if (why != NULL)
+		return error_set(err, ERROR_USAGE,
+				 "GEONOSIS_HEAVY_SLOTS: \"%.100s\" is %s; it must be a "
+				 "whole number from 1 to %d",
+				 text, why, SLOT_BUDGET_MAX);
+	*ret_heavy = (unsigned)n;
+	return 0;
+}
+
+/* --- the place --- */
+
+int
+machine_open(struct machine *s, char **ret_warning, struct error *err)
+{
+	struct slots_config config = { .inside = getenv("GEONOSIS_HEAVY_SLOT_HELD") };
+
+	*ret_warning = NULL;
+	if (machine_segment(&s->segment, err) < 0 ||
+	    machine_heavy(&config.heavy, err) < 0)
+		return -1;
+	config.segment = s->segment;
+	config.budget = machine_budget(s->bound);
+	if (slots_open(&config, &s->slots, err) < 0) {
+		if (!slots_error_is_absence(err))
+			return -1;
+		*ret_warning =
+		    xasprintf("%s: steps are not coordinated with other runs", err->text);
+		*err = (struct error)ERROR_INIT;
+		s->is_private = true;
+		if (slots_open_private(&config, &s->slots, err) < 0)
+			return -1;
+	}
+	s->share = slots_share(s->slots);
+	if (slots_inside(s->slots).is_live)
+		(void)snprintf(s->bound, sizeof(s->bound),
+			       "the slots of the step around it");
+	else if (config.heavy == s->share)
+		(void)snprintf(s->bound, sizeof(s->bound), "GEONOSIS_HEAVY_SLOTS");
+	return 0;
+}
+
+void
+machine_close(struct machine *s)
+{
+	slots_free(s->slots);
+	s->slots = NULL;
+}
+
+int
+machine_allows_exclusive(const struct machine *s, struct error *err)
+{
+	struct slot_inside in = slots_inside(s->slots);
+
+	if (s->is_private)
+		return error_set(
+		    err, ERROR_USAGE,
+		    "--exclusive: there is no shared memory here to take the machine in");
+	if (in.is_live && !in.is_exclusive)
+		return error_set(
+		    err, ERROR_USAGE,
+		    "--exclusive: this runs inside a step that holds %u slot%s (pid %d) "
+		    "and would wait "
+		    "for itself; leave it out, or make the outer run exclusive",
+		    in.held, in.held == 1 ? "" : "s", in.pid);
+	return 0;
+}
+
+/* --- waiting --- */
+
+void
+machine_holders(const struct machine *s, struct buf *b)
+{
+	struct slot_list list = { 0 };
+	unsigned shown = 0, more = 0, own = 0;
+	size_t i;
+
+	slots_list(s->slots, &list);
+	for (i = 0; i < list.nitems; i++) {
+		const struct slot_info *info = &list.items[i];
+
+		if (!info->is_held)
+			continue;
+		if (info->pid == getpid() && !info->is_foreign) {
+			own += info->held;
+		} else if (shown < MACHINE_HOLDERS_SHOWN) {
+			buf_puts(b, shown++ > 0 ? "; " : "");
+			slot_info_to_text(info, b);
+		} else {
+			more++;
+		}
+	}
+	if (more > 0)
+		buf_printf(b, "; and %u more", more);
+	if (own > 0)
+		buf_printf(b, "%s%u slot%s of this run", shown > 0 ? "; " : "", own,
+			   own == 1 ? "" : "s");
+	if (b->len == 0)
+		buf_puts(b, "those that asked before");
+	slot_list_release(&list);
+}
+
+/* Tell, where it is another answer than the last one. */
+static void
+machine_tell(const struct machine *s, char **last, machine_wait_fn *tell, void *ctx)
+{
+	struct buf holders = BUF_INIT;
+
+	machine_holders(s, &holders);
+	if (*last == NULL || strcmp(*last, buf_text(&holders)) != 0) {
+		tell(ctx, buf_text(&holders));
+		free(*last);
+		*last = buf_steal(&holders);
+	}
+	buf_release(&holders);
+}
+
+int
+machine_wait(struct machine *s, struct slot *r, int64_t deadline_ms,
+	     struct signals *signals, machine_wait_fn *tell, void *ctx, int *ret_signal,
+	     struct error *err)
+{
+	char *last = NULL;
+	int rc = slot_state(r) == SLOT_HELD ? 1 : 0;
+
+	*ret_signal = 0;
+	while (rc == 0 && *ret_signal == 0) {
+		int64_t until = clock_now_ms() + MACHINE_RETELL_MS;
+
+		machine_tell(s, &last, tell, ctx);
+		if (deadline_ms >= 0 && deadline_ms < until)
+			until = deadline_ms;
+		rc = slot_wait(r, until, signals->fd, err);
+		if (rc != 0)
+			break;
+		*ret_signal = signals_read(signals);
+		if (deadline_ms >= 0 && clock_now_ms() >= deadline_ms)
+			break;
+	}
+	free(last);
+	return rc;
+}
