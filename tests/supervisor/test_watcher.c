@@ -472,8 +472,7 @@ static const char *const rare[] = {
 	"marked\n",
 	"  marked",
 	"\x1b[31mFAIL\x1b[0m\n",
-	"gr\xc3\xbc\xc3\x9f"
-	"e\n",
+	"gr\xc3\xbcn\n",
 	"\xe2\x9c\x97 x\n",
 	"dos\r\n",
 	"\r",
