@@ -43,10 +43,9 @@ table_check(const struct table *t, size_t nbytes)
 {
 	const struct table_header *h = &t->header;
 
+	/* No layout is as short as that: it was cut off. */
 	if (nbytes < sizeof(*h) || table_is_zero(h, sizeof(*h)))
-		return table_is_zero(h, nbytes < sizeof(*h) ? nbytes : sizeof(*h))
-			   ? TABLE_EMPTY
-			   : TABLE_FOREIGN;
+		return TABLE_EMPTY;
 	if (h->magic != TABLE_MAGIC || h->layout != TABLE_LAYOUT ||
 	    h->capacity != TABLE_CAPACITY || h->check != table_checksum(h) ||
 	    h->budget < 1 || h->budget > SLOT_BUDGET_MAX || h->used > TABLE_CAPACITY)

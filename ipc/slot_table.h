@@ -109,7 +109,7 @@ enum table_verdict {
 	TABLE_FOREIGN,
 };
 
-/* What `nbytes` read from the segment are; bytes behind them count as zero. */
+/* What `nbytes` read from the segment are. */
 enum table_verdict table_check(const struct table *t, size_t nbytes);
 /* An empty table; `ticket` is larger than any given before. */
 void table_init(struct table *t, unsigned budget, uint64_t ticket);
