@@ -235,11 +235,11 @@ listing_parse(struct head_tree *t)
 		unsigned mode;
 		int at = 0;
 
-		if (sscanf(p, "%o %*s %64[0-9a-f]\t%n", &mode, hex, &at) != 2 ||
-		    at == 0 || strlen(hex) != 2 * t->id_size ||
+		if (sscanf(p, "%o %*s %64[0-9a-f]%n", &mode, hex, &at) != 2 || at == 0 ||
+		    p[at] != '\t' || strlen(hex) != 2 * t->id_size ||
 		    hex_decode(hex, t->id_size, l.id) < 0)
 			return -1;
-		l.path = p + at;
+		l.path = p + at + 1;
 		l.len = strlen(l.path);
 		l.mode = mode;
 		t->listed =

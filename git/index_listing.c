@@ -70,9 +70,10 @@ record_parse(const char *p, const char *end, size_t id_size, uint8_t *bytes,
 	int at = 0;
 	size_t used;
 
-	if (sscanf(p, "%o %64[0-9a-f] %u\t%n", &mode, hex, &stage, &at) != 3 || at == 0)
+	if (sscanf(p, "%o %64[0-9a-f] %u%n", &mode, hex, &stage, &at) != 3 || at == 0 ||
+	    p[at] != '\t')
 		return 0;
-	path = p + at;
+	path = p + at + 1;
 	nul = memchr(path, '\0', (size_t)(end - path));
 	if (nul == NULL || nul + 1 >= end || stage > 3 || strlen(hex) != 2 * id_size ||
 	    hex_decode(hex, id_size, bytes + INDEX_STAT_SIZE) < 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "git/ask.h"
 #include "git/install.h"
 #include "git/scan.h"
 #include "git/tree_digest.h"
@@ -15,6 +16,31 @@ enum {
 
 static int key_compute(const char *dir, const struct tree_key_options *options,
 		       unsigned depth, struct tree_key *ret_key, struct error *err);
+
+/*
+ * Does the index hold anything that HEAD has not?  Asked only for the list of changes:
+ * the key covers the index by itself.
+ */
+static int
+staged_ask(struct scan *s, bool *ret_is_staged, struct error *err)
+{
+	static const char *const arguments[] = {
+		"diff-index", "--cached", "--raw", "-z", "--ignore-submodules=dirty",
+		"HEAD",	      NULL
+	};
+	struct buf answer = BUF_INIT;
+
+	if (s->head.is_unborn) {
+		*ret_is_staged = s->index.nentries > 0;
+		return 0;
+	}
+	scan_asked(s, "what is staged in a submodule is listed");
+	if (ask_git(s->place.root, arguments, &answer, err) != 1)
+		return error_wrap(err, "git diff-index");
+	*ret_is_staged = answer.len > 0;
+	buf_release(&answer);
+	return 0;
+}
 
 /* The repository that an item stands for. */
 static int
@@ -38,7 +64,7 @@ inner_compute(struct scan *s, const struct walk_item *item,
 	}
 	if (rc == 0) {
 		memcpy(inner.tree, k.tree, DIGEST_SIZE);
-		inner.is_changed = k.nchanges > 0;
+		inner.is_changed = k.nchanges > 0 || k.is_staged;
 		if (k.head[0] != '\0')
 			(void)hex_decode(k.head, strlen(k.head) / 2, inner.head);
 		*ret_inner = inner;
@@ -68,20 +94,28 @@ inners_compute(struct scan *s, const struct tree_key_options *options, unsigned 
 	return 0;
 }
 
-/* A submodule at its commit, with nothing changed in it, is no change. */
+/*
+ * Is the item a change, and which?  A submodule at its commit, with nothing changed in
+ * it, is none; a repository with no commit yet cannot stand where a file was.
+ */
 static bool
-is_change(const struct scan *s, const struct walk_item *item,
-	  const struct tree_inner *inner)
+change_judge(const struct scan *s, const struct walk_item *item,
+	     const struct tree_inner *inner, enum tree_change_kind *ret_kind)
 {
-	const struct index_entry *e;
+	static const uint8_t none[OBJECT_ID_MAX];
+	size_t id_size = object_format_size(s->settings.format);
 
+	*ret_kind = item->kind;
 	if (item->dropped || (item->flags & WALK_UNLISTED))
 		return false;
-	if (item->kind != TREE_CHANGE_MODIFIED || !(item->flags & WALK_REPOSITORY))
+	if (!(item->flags & WALK_REPOSITORY) || inner == NULL)
 		return true;
-	e = &s->index.entries[item->entry];
-	return inner == NULL || inner->is_changed ||
-	       memcmp(inner->head, e->id, object_format_size(s->settings.format)) != 0;
+	if (item->kind == TREE_CHANGE_TYPE && memcmp(inner->head, none, id_size) == 0)
+		*ret_kind = TREE_CHANGE_DELETED;
+	if (item->kind != TREE_CHANGE_MODIFIED)
+		return true;
+	return inner->is_changed ||
+	       memcmp(inner->head, s->index.entries[item->entry].id, id_size) != 0;
 }
 
 static int
@@ -101,11 +135,14 @@ changes_fill(struct tree_key *k, const struct scan *s, const struct tree_inner *
 
 	k->changes = xreallocarray(NULL, w->nitems + 1, sizeof(*k->changes));
 	for (i = 0; i < w->nitems; i++) {
-		if (!is_change(s, &w->items[i], inner == NULL ? NULL : &inner[i]))
+		enum tree_change_kind kind;
+
+		if (!change_judge(s, &w->items[i], inner == NULL ? NULL : &inner[i],
+				  &kind))
 			continue;
 		k->changes[k->nchanges++] =
 		    (struct tree_change){ .path = xstrdup(w->items[i].path),
-					  .kind = w->items[i].kind };
+					  .kind = kind };
 	}
 	if (k->nchanges > 1)
 		qsort(k->changes, k->nchanges, sizeof(*k->changes), change_compare);
@@ -155,14 +192,19 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 			goto out;
 		if (s.head_tree != NULL && head_tree_asked(s.head_tree))
 			scan_asked(&s, "HEAD's trees cannot be read here");
-		/* Of an inner tree only whether there are any is asked. */
-		if (options->want_changes || depth > 0)
+		if (options->want_changes)
 			changes_fill(&k, &s, inner);
+		/* Of an inner tree only whether there are any is asked. */
+		if (options->want_changes && depth > 0 && k.nchanges == 0 &&
+		    staged_ask(&s, &k.is_staged, err) < 0)
+			goto out;
 	}
 	key_fill(&k, &s);
 	*ret_key = k;
+	k = (struct tree_key)TREE_KEY_INIT;
 	rc = 0;
 out:
+	tree_key_release(&k);
 	free(inner);
 	scan_release(&s);
 	return rc;

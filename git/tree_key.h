@@ -62,6 +62,7 @@ struct tree_key {
 	char hex[DIGEST_HEX_SIZE];    /* of both: the key */
 	struct tree_change *changes;  /* disk against index, sorted bytewise by path */
 	size_t nchanges;
+	bool is_staged;	 /* of a submodule: the index holds what HEAD has not */
 	size_t nentries; /* of the index */
 	size_t nstale;	 /* unchanged, but read to know so: `git status` would help */
 };

@@ -275,16 +275,26 @@ is_ours(const struct walk_child *c)
 	return c->len == 9 && memcmp(c->name, ".geonosis", 9) == 0;
 }
 
-/* A submodule that is not checked out may have files in its place all the same. */
+/*
+ * A directory in an entry's place: files in it are untracked; where a submodule is to
+ * be, they count but git lists them not.  A repository there is the entry's affair.
+ */
 static void
-submodule_enter(struct walk_thread *t, struct walk_dir *dir, int fd,
-		const struct walk_child *c)
+place_enter(struct walk_thread *t, struct walk_dir *dir, int fd,
+	    const struct walk_child *c)
 {
+	bool is_submodule = t->w->index->entries[c->from].mode == INDEX_MODE_GITLINK;
 	char *name = xstrndup(c->name, c->len);
 
-	if (!walk_is_repository(t->w, dir, fd, name))
-		dir_push(t, dir, c->name, c->len, c->from, c->from, true);
+	if (walk_is_repository(t->w, dir, fd, name)) {
+		free(name);
+		return;
+	}
 	free(name);
+	if (is_submodule)
+		dir_push(t, dir, c->name, c->len, c->from, c->from, true);
+	else
+		untracked_keep(t, c->type, c->name, c->len);
 }
 
 /* A child of the index against what was seen under its name. */
@@ -292,20 +302,14 @@ static void
 child_check(struct walk_thread *t, struct walk_dir *dir, int fd,
 	    const struct walk_child *c)
 {
-	const struct index_entry *e = &t->w->index->entries[c->from];
-
 	if (c->kind == CHILD_PATH) {
 		if (!c->is_seen) {
 			walk_entries_gone(t, c->from, c->to);
 			return;
 		}
 		walk_entry_check(t, dir, fd, c->name, c->from, c->to - c->from);
-		if (c->type != DT_DIR)
-			return;
-		if (e->mode == INDEX_MODE_GITLINK)
-			submodule_enter(t, dir, fd, c);
-		else
-			untracked_keep(t, c->type, c->name, c->len);
+		if (c->type == DT_DIR)
+			place_enter(t, dir, fd, c);
 		return;
 	}
 	if (is_ours(c)) {

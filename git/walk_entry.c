@@ -221,48 +221,27 @@ walk_entries_gone(struct walk_thread *t, size_t from, size_t to)
 	}
 }
 
-/* A submodule's place that is a directory. Its own key says what is in it. */
-static void
-submodule_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
-		const char *name, size_t first, size_t n)
-{
-	const struct index_entry *e = &t->w->index->entries[first];
-	struct walk_item *item;
-
-	if (!walk_is_repository(t->w, dir, fd, name)) {
-		if (e->stage != 0) {
-			memset(t->w->states + first, WALK_ITEM, n);
-			(void)walk_item_add(t, e->path, e->len, (uint32_t)first,
-					    TREE_CHANGE_UNMERGED);
-		}
-		return; /* not checked out: as the index says */
-	}
-	memset(t->w->states + first, WALK_ITEM, n);
-	item = walk_item_add(t, e->path, e->len, (uint32_t)first,
-			     e->stage != 0 ? TREE_CHANGE_UNMERGED : TREE_CHANGE_MODIFIED);
-	item->mode = INDEX_MODE_GITLINK;
-	item->flags |= WALK_REPOSITORY;
-}
-
 /* A directory where a file is wanted: nothing, or a repository in its place. */
 static void
 directory_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
 		const char *name, size_t first, size_t n)
 {
 	const struct index_entry *e = &t->w->index->entries[first];
+	bool is_repository = walk_is_repository(t->w, dir, fd, name);
 	struct walk_item *item;
 
-	if (e->mode == INDEX_MODE_GITLINK) {
-		submodule_check(t, dir, fd, name, first, n);
-		return;
-	}
+	if (!is_repository && e->mode == INDEX_MODE_GITLINK && e->stage == 0)
+		return; /* a submodule that is not checked out: as the index says */
 	memset(t->w->states + first, WALK_ITEM, n);
 	item = walk_item_add(t, e->path, e->len, (uint32_t)first,
-			     e->stage != 0 ? TREE_CHANGE_UNMERGED
-			     : walk_is_repository(t->w, dir, fd, name)
-				 ? TREE_CHANGE_TYPE
-				 : TREE_CHANGE_DELETED);
-	item->flags |= e->flags & INDEX_SKIP_WORKTREE ? WALK_UNLISTED : 0;
+			     e->stage != 0 ? TREE_CHANGE_UNMERGED : TREE_CHANGE_DELETED);
+	if (!is_repository)
+		return;
+	item->mode = INDEX_MODE_GITLINK;
+	item->flags |= WALK_REPOSITORY;
+	if (e->stage == 0)
+		item->kind = e->mode == INDEX_MODE_GITLINK ? TREE_CHANGE_MODIFIED
+							   : TREE_CHANGE_TYPE;
 }
 
 static enum tree_change_kind
@@ -272,7 +251,10 @@ kind_of(const struct index_entry *e, uint32_t mode)
 		return TREE_CHANGE_UNMERGED;
 	if (e->flags & INDEX_INTENT_TO_ADD)
 		return TREE_CHANGE_ADDED;
-	return kinds_differ(e->mode, mode) ? TREE_CHANGE_TYPE : TREE_CHANGE_MODIFIED;
+	/* git takes a device or a socket for a file */
+	return kinds_differ(e->mode, mode == 0 ? INDEX_MODE_FILE : mode)
+		   ? TREE_CHANGE_TYPE
+		   : TREE_CHANGE_MODIFIED;
 }
 
 void
