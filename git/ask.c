@@ -8,30 +8,40 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
 
 enum {
 	ANSWER_MAX = 1 << 30,
-	COMPLAINT_MAX = 512
+	COMPLAINT_MAX = 4096,
+	FETCH_MS = 60000,
+	CODE_NOT_RUN = 127
 };
 
-/* Variables of git that name configuration files, and so are the user's own. */
+/*
+ * Variables of git that name configuration files, or say how it connects, and so are the
+ * user's own.
+ */
 static bool
 is_kept(const char *variable)
 {
 	static const char *const kept[] = {
 		"GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=",
-		"GIT_ATTR_NOSYSTEM=", "GIT_EXEC_PATH=",	    "GIT_CEILING_DIRECTORIES="
+		"GIT_ATTR_NOSYSTEM=", "GIT_EXEC_PATH=",	    "GIT_CEILING_DIRECTORIES=",
+		"GIT_SSH=",	      "GIT_SSH_COMMAND=",   "GIT_SSL_",
+		"GIT_ASKPASS="
 	};
 	size_t i;
 
@@ -44,24 +54,32 @@ is_kept(const char *variable)
 	return false;
 }
 
-/* The environment of the call; its array is freed by the caller. */
+/*
+ * The environment of the call; its array is freed by the caller.  Before git knew
+ * GIT_NO_LAZY_FETCH, only a protocol that is not allowed keeps it from fetching.
+ */
 static const char **
-environment_build(void)
+environment_build(unsigned flags)
 {
-	static const char *const ours[] = {
-		"GIT_OPTIONAL_LOCKS=0",	    "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",   "LC_ALL=C"
-	};
-	size_t i, n = 0;
+	static const char *const ours[] = { "GIT_OPTIONAL_LOCKS=0",
+					    "GIT_TERMINAL_PROMPT=0",
+					    "GIT_PAGER=cat",
+					    "GIT_NO_REPLACE_OBJECTS=1",
+					    "LC_ALL=C",
+					    "GIT_NO_LAZY_FETCH=1",
+					    "GIT_ALLOW_PROTOCOL=" };
+	size_t i, n = 0, nours = sizeof(ours) / sizeof(ours[0]);
 	const char **env;
 
+	if (flags & ASK_FETCH)
+		nours -= 2;
 	for (i = 0; environ[i] != NULL; i++)
 		continue;
-	env = xreallocarray(NULL, i + sizeof(ours) / sizeof(ours[0]) + 1, sizeof(*env));
+	env = xreallocarray(NULL, i + nours + 1, sizeof(*env));
 	for (i = 0; environ[i] != NULL; i++)
 		if (is_kept(environ[i]))
 			env[n++] = environ[i];
-	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+	for (i = 0; i < nours; i++)
 		env[n++] = ours[i];
 	env[n] = NULL;
 	return env;
@@ -135,15 +153,21 @@ git_spawn(const char *const argv[], const char *const env[], int out, int compla
 	return rc == 0 ? 0 : -1;
 }
 
-/* To the end, or until it is too much. 0, or -1 with errno. */
+/* To the end, or until it is too much, or too late (-1: never). 0, or -1 with errno. */
 static int
-answer_read(int fd, struct buf *answer)
+answer_read(int fd, int64_t deadline, struct buf *answer)
 {
 	char chunk[65536];
 
 	for (;;) {
-		ssize_t got = read(fd, chunk, sizeof(chunk));
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		ssize_t got;
 
+		if (deadline >= 0 && poll(&p, 1, clock_timeout_ms(deadline)) == 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		got = read(fd, chunk, sizeof(chunk));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
@@ -156,40 +180,77 @@ answer_read(int fd, struct buf *answer)
 	}
 }
 
+/* The line of git's stderr that says what was wrong, cut out of the text. */
+static const char *
+complaint_find(char *text)
+{
+	static const char *const signs[] = { "fatal: ", "error: " };
+	char *at = text;
+	size_t i;
+
+	for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		char *found = strstr(text, signs[i]);
+
+		if (found != NULL && (found == text || found[-1] == '\n')) {
+			at = found + strlen(signs[i]);
+			break;
+		}
+	}
+	at[strcspn(at, "\r\n")] = '\0';
+	return at;
+}
+
 /* Wait for git and judge how it ended. */
 static int
-git_judge(pid_t pid, int complaints, struct error *err)
+git_judge(pid_t pid, int complaints, int *ret_code, struct error *err)
 {
 	char text[COMPLAINT_MAX + 1];
+	const char *complaint;
 	ssize_t n;
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return error_system(err, "git: wait");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 1;
 	if (WIFSIGNALED(status))
 		return error_set(err, ERROR_REPO, "git: ended by signal %d",
 				 WTERMSIG(status));
+	*ret_code = WEXITSTATUS(status);
+	if (*ret_code == 0)
+		return 0;
 	n = pread(complaints, text, COMPLAINT_MAX, 0);
 	text[n < 0 ? 0 : n] = '\0';
-	text[strcspn(text, "\r\n")] = '\0';
-	(void)error_set(err, ERROR_REPO, "git: exit code %d%s%s", WEXITSTATUS(status),
-			*text == '\0' ? "" : ": ", text);
-	return WEXITSTATUS(status) == 127 ? -1 : 0;
+	complaint = complaint_find(text);
+	(void)error_set(err, ERROR_REPO, "git: exit code %d%s%s", *ret_code,
+			*complaint == '\0' ? "" : ": ", complaint);
+	return *ret_code == CODE_NOT_RUN ? -1 : 0;
+}
+
+/* Read what git says and wait for it; it is killed where it says too much. */
+static int
+git_attend(pid_t pid, int fd, int complaints, unsigned flags, struct buf *answer,
+	   int *ret_code, struct error *err)
+{
+	int64_t deadline = flags & ASK_FETCH ? clock_now_ms() + FETCH_MS : -1;
+
+	if (answer_read(fd, deadline, answer) == 0)
+		return git_judge(pid, complaints, ret_code, err);
+	(void)error_system(err, "git: its answer");
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	return -1;
 }
 
 int
-ask_git(const char *dir, const char *const *arguments, struct buf *ret_answer,
-	struct error *err)
+ask_git_code(const char *dir, const char *const *arguments, unsigned flags,
+	     struct buf *ret_answer, int *ret_code, struct error *err)
 {
 	const char **argv = arguments_build(dir, arguments);
-	const char **env = environment_build();
+	const char **env = environment_build(flags);
 	struct buf answer = BUF_INIT;
-	int ends[2] = { -1, -1 }, complaints = -1;
+	int ends[2] = { -1, -1 }, complaints = -1, rc = -1;
 	pid_t pid;
-	int rc = -1;
 
 	complaints = memfd_create("git-stderr", MFD_CLOEXEC);
 	if (complaints < 0 || pipe2(ends, O_CLOEXEC) < 0) {
@@ -201,16 +262,9 @@ ask_git(const char *dir, const char *const *arguments, struct buf *ret_answer,
 		goto out;
 	}
 	fd_close(&ends[1]);
-	if (answer_read(ends[0], &answer) < 0) {
-		(void)error_system(err, "git: its answer");
-		(void)kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			continue;
-		goto out;
-	}
-	rc = git_judge(pid, complaints, err);
+	rc = git_attend(pid, ends[0], complaints, flags, &answer, ret_code, err);
 out:
-	if (rc == 1)
+	if (rc == 0)
 		*ret_answer = answer;
 	else
 		buf_release(&answer);
@@ -220,4 +274,20 @@ out:
 	free(argv);
 	free(env);
 	return rc;
+}
+
+int
+ask_git(const char *dir, const char *const *arguments, struct buf *ret_answer,
+	struct error *err)
+{
+	struct buf answer = BUF_INIT;
+	int code;
+
+	if (ask_git_code(dir, arguments, 0, &answer, &code, err) < 0)
+		return -1;
+	if (code == 0)
+		*ret_answer = answer;
+	else
+		buf_release(&answer);
+	return code == 0;
 }

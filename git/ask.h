@@ -19,9 +19,25 @@
  *   HEAD's trees, where they are not read      git ls-tree HEAD
  *     here (missing, or too odd)
  *
- * Every call: no lock and no write (GIT_OPTIONAL_LOCKS=0), no file system monitor, no
- * pager, no prompt, no replaced variables (GIT_* is scrubbed but for the names of the
- * configuration files), names ended by NUL, answer bounded.
+ * And of history, where the key's readers are no help:
+ *
+ *   wanted                                     asked
+ *   -----------------------------------------  ------------------------------------
+ *   a ref in a form unknown here; any name     git rev-parse --verify
+ *     that a person may write
+ *   a commit or a tree that is not read here   git cat-file
+ *   a blob that is not read here; one that a   git cat-file, which may fetch
+ *     partial clone has not got yet
+ *   the merge-base of two commits, when one    git merge-base
+ *     is no near ancestor of the other
+ *   what a commit's tree and the index         git diff-index --cached
+ *     differ in
+ *   a mark to be moved                         git update-ref
+ *
+ * Every call: no lock and no write (GIT_OPTIONAL_LOCKS=0) but for update-ref's own, no
+ * file system monitor, no pager, no prompt, no fetch unless allowed, no replaced
+ * variables (GIT_* is scrubbed but for what names configuration files and what a fetch
+ * connects with), names ended by NUL, answer bounded.
  */
 #ifndef GIT_ASK_H
 #define GIT_ASK_H
@@ -31,10 +47,21 @@
 
 /*
  * Run `git -C dir <arguments>` (NULL-ended) and take its stdout.  1; 0 when git exits
- * non-zero, its last line of stderr in *err; -1 when it cannot be run, is killed, or
+ * non-zero, with its complaint in *err; -1 when it cannot be run, is killed, or
  * answers more than fits (1 GiB).
  */
 int ask_git(const char *dir, const char *const *arguments, struct buf *ret_answer,
 	    struct error *err);
+
+enum ask_flag {
+	ASK_FETCH = 1 /* what a partial clone lacks may be fetched, for a minute */
+};
+
+/*
+ * The same, for questions that git answers by its exit code too: 0 with *ret_code, *err
+ * (where that is not 0) and *ret_answer; -1.
+ */
+int ask_git_code(const char *dir, const char *const *arguments, unsigned flags,
+		 struct buf *ret_answer, int *ret_code, struct error *err);
 
 #endif
