@@ -12,7 +12,9 @@
 #include "ipc/fd.h"
 #include "ipc/mem.h"
 #include "ipc/signals.h"
+#include "supervisor/base/json.h"
 #include "supervisor/config/config.h"
+#include "supervisor/green/key.h"
 #include "supervisor/report/place.h"
 #include "supervisor/run/local.h"
 #include "supervisor/run/logs.h"
@@ -31,6 +33,7 @@ struct pipeline {
 	struct report_place *place;
 	struct result *results;
 	struct pipeline_view view;
+	struct key key; /* of the tree at the start */
 	struct turn turn;
 	struct signals signals;
 	struct machine machine;
@@ -214,12 +217,133 @@ pipeline_take_turn(struct pipeline *p, struct error *err)
 	return 0;
 }
 
+/* --- what is green already --- */
+
+/* The flags that matter to a verdict, as records and people read them. */
+static const char *
+pipeline_flags(const struct pipeline *p)
+{
+	(void)p;
+	return "";
+}
+
+/* Without a key the run goes on: nothing is recorded, and nothing answered from a record.
+ */
+static void
+pipeline_compute_key(const struct pipeline *p, struct key *ret_key)
+{
+	struct error why = ERROR_INIT;
+
+	key_release(ret_key);
+	if (key_compute(&p->config, p->plan.tier->name, pipeline_flags(p),
+			p->request->version, ret_key, &why) < 0) {
+		(void)error_wrap(&why, "no record of this run can be kept");
+		pipeline_warn(p, why.text);
+	} else if (ret_key->tree.state == TREE_DUBIOUS) {
+		(void)error_set(&why, ERROR_REPO, "no record of this run can be kept: %s",
+				ret_key->why);
+		pipeline_warn(p, why.text);
+	}
+}
+
+/* A part of a tier is no answer for the tier, and is answered by none. */
+static bool
+pipeline_is_whole(const struct pipeline *p)
+{
+	return p->request->only == NULL;
+}
+
+/* Is there a record of this very key?  Released by the caller. */
+static bool
+pipeline_find_green(const struct pipeline *p, struct record *ret_record)
+{
+	if (!p->key.is_there || !record_read(p->plan.tier->name, ret_record))
+		return false;
+	if (strcmp(ret_record->inputs, p->key.hex) == 0)
+		return true;
+	record_release(ret_record);
+	return false;
+}
+
+/* 1: answered, the report is there; 0: it has to be run; -1. */
+static int
+pipeline_replay(struct pipeline *p, struct error *err)
+{
+	struct record record = RECORD_INIT;
+	struct buf text = BUF_INIT;
+	int rc;
+
+	if (p->request->fresh || !pipeline_is_whole(p) ||
+	    !pipeline_find_green(p, &record))
+		return 0;
+	js_add_bool(record.report, "replayed", true);
+	js_write(record.report, JS_PRETTY, &text);
+	rc = report_place_save(p->place, buf_text(&text), text.len, err) < 0 ? -1 : 1;
+	if (rc == 1 && p->observer->green != NULL)
+		p->observer->green(p->observer->ctx, &p->view, &record);
+	buf_release(&text);
+	record_release(&record);
+	return rc;
+}
+
+static void
+pipeline_write_record(const struct pipeline *p)
+{
+	struct error why = ERROR_INIT;
+	struct json_object *report;
+	char finished_at[CLOCK_TEXT_SIZE];
+
+	report = report_to_json(&p->report, &p->plan, p->results);
+	if (record_write(p->plan.tier->name, p->key.hex, pipeline_flags(p),
+			 clock_to_text(p->report.finished_ms, finished_at), report,
+			 &why) < 0) {
+		(void)error_wrap(&why, "this green is not recorded");
+		pipeline_warn(p, why.text);
+	}
+	js_put(report);
+}
+
+/* A red that contradicts a recorded green of the same key takes it away. */
+static void
+pipeline_drop_record(const struct pipeline *p)
+{
+	struct record record = RECORD_INIT;
+	struct error why = ERROR_INIT;
+
+	if (!pipeline_find_green(p, &record))
+		return;
+	record_release(&record);
+	if (record_remove(p->plan.tier->name, &why) < 0) {
+		(void)error_wrap(&why, "a green that no longer holds stays recorded");
+		pipeline_warn(p, why.text);
+	}
+}
+
+/* What the run showed of the tree that it ran on, which must be the one it ends on. */
+static void
+pipeline_record(struct pipeline *p, const struct run_outcome *o)
+{
+	struct key after = KEY_INIT;
+
+	if (!p->key.is_there || !pipeline_is_whole(p) || o->interrupted != 0)
+		return;
+	pipeline_compute_key(p, &after);
+	if (after.is_there && strcmp(after.hex, p->key.hex) == 0) {
+		if (o->ok)
+			pipeline_write_record(p);
+		else
+			pipeline_drop_record(p);
+	}
+	key_release(&after);
+}
+
 /* From here on the old report is gone: a run that is killed leaves no green of yesterday.
  */
 static int
 pipeline_begin(struct pipeline *p, struct error *err)
 {
 	p->report.started_ms = clock_wall_ms();
+	p->report.inputs = p->key.is_there ? p->key.hex : NULL;
 	p->report.unfinished = true;
 	if (pipeline_save(p, report_place_begin, err) < 0)
 		return -1;
@@ -362,6 +486,14 @@ pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
 	if (pipeline_sit(p, err) < 0)
 		return -1;
 	rc = pipeline_take_turn(p, err);
+	if (rc == 0) {
+		pipeline_compute_key(p, &p->key);
+		rc = pipeline_replay(p, err);
+		if (rc > 0) {
+			*ret_verdict = (struct pipeline_verdict){ .ok = true };
+			return 0;
+		}
+	}
 	if (rc == 0)
 		rc = pipeline_take_machine(p, err);
 	if (rc != 0) {
@@ -370,11 +502,16 @@ pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
 		return rc < 0 ? -1 : 0;
 	}
 	started_ms = clock_now_ms();
+	/* The machine may have been long in coming: the tree that is run on is today's.
+	 */
+	if (p->request->exclusive)
+		pipeline_compute_key(p, &p->key);
 	if (pipeline_begin(p, err) < 0 || pipeline_run(p, &outcome, err) < 0)
 		return -1;
 	p->view.ms = clock_now_ms() - started_ms;
 	if (pipeline_finish(p, &outcome, err) < 0)
 		return -1;
+	pipeline_record(p, &outcome);
 	*ret_verdict = (struct pipeline_verdict){
 		.ok = outcome.ok,
 		.interrupted = outcome.interrupted,
@@ -393,6 +530,7 @@ pipeline_release(struct pipeline *p)
 	slot_release(p->exclusive);
 	machine_close(&p->machine);
 	turn_release(&p->turn);
+	key_release(&p->key);
 	signals_close(&p->signals);
 	report_place_free(p->place);
 	free(p->report_path);
@@ -410,6 +548,7 @@ pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observe
 		.config = CONFIG_INIT,
 		.plan = PLAN_INIT,
 		.report = REPORT_INIT,
+		.key = KEY_INIT,
 		.signals = { .fd = -1 },
 	};
 	int rc;

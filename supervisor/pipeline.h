@@ -15,6 +15,7 @@
 
 #include "ipc/error.h"
 #include "supervisor/base/result.h"
+#include "supervisor/green/record.h"
 #include "supervisor/plan/plan.h"
 #include "supervisor/report/report.h"
 #include "supervisor/run/jobs.h"
@@ -28,6 +29,8 @@ struct pipeline_request {
 	unsigned jobs;		 /* --jobs, 0: not given */
 	unsigned retries;
 	bool keep_going;
+	bool fresh;		   /* run it whatever is recorded */
+	const char *version;	   /* the program's, part of the key */
 	bool exclusive;		   /* take the whole machine */
 	int64_t exclusive_wait_ms; /* for so long at most */
 	bool plan_only;		   /* a dry run: ends after the plan was told */
@@ -52,6 +55,9 @@ struct pipeline_observer {
 	 * and whom. */
 	void (*wait)(void *ctx, const struct pipeline_view *v, size_t job,
 		     const char *reason);
+	/* The tier is green on this tree already: its report was written, nothing
+	 * follows. */
+	void (*green)(void *ctx, const struct pipeline_view *v, const struct record *r);
 	/* Of a dry run; nothing follows. */
 	void (*plan)(void *ctx, const struct pipeline_view *v);
 	void (*start)(void *ctx, const struct pipeline_view *v);

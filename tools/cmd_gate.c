@@ -176,8 +176,8 @@ gate_run_on_slots(struct machine *machine, const struct slot_wish *wish,
 	}
 	if (slot_request(machine->slots, wish, &slot, err) < 0)
 		goto out;
-	rc =
-	    machine_wait(machine, slot, deadline_ms, &signals, tell_wait, NULL, &signo, err);
+	rc = machine_wait(machine, slot, deadline_ms, &signals, tell_wait, NULL, &signo,
+			  err);
 	if (signo != 0) {
 		code = 128 + signo;
 	} else if (rc == 0) {

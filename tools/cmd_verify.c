@@ -65,6 +65,8 @@ verify_tier(const struct opt_args *a, struct error *err)
 		.retries = (unsigned)v[VERIFY_RETRY].number,
 		.keep_going = v[VERIFY_KEEP_GOING].set,
 		.plan_only = v[VERIFY_DRY_RUN].set,
+		.fresh = v[VERIFY_FRESH].set,
+		.version = GEONOSIS_VERSION,
 		.exclusive = v[VERIFY_EXCLUSIVE].set,
 		.exclusive_wait_ms = EXCLUSIVE_WAIT_S * 1000,
 	};

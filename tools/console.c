@@ -47,6 +47,19 @@ console_wait(void *ctx, const struct pipeline_view *v, size_t job, const char *r
 }
 
 static void
+console_green(void *ctx, const struct pipeline_view *v, const struct record *r)
+{
+	struct console *c = ctx;
+
+	if (c->is_json)
+		events_green(&c->line, r->report, v->report_path);
+	else
+		lines_green(&c->line, v->report->tier, r->inputs, r->finished_at,
+			    r->flags);
+	console_flush(c);
+}
+
+static void
 console_plan(void *ctx, const struct pipeline_view *v)
 {
 	struct console *c = ctx;
@@ -129,6 +142,7 @@ console_observer(struct console *c)
 		.ctx = c,
 		.warn = console_warn,
 		.wait = console_wait,
+		.green = console_green,
 		.plan = console_plan,
 		.start = console_start,
 		.job_start = console_job_start,

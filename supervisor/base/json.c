@@ -117,6 +117,12 @@ js_push(struct json_object *array, struct json_object *value)
 }
 
 void
+js_put(struct json_object *value)
+{
+	(void)json_object_put(value);
+}
+
+void
 js_write(struct json_object *value, enum js_form form, struct buf *out)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;

@@ -42,6 +42,9 @@ void js_add_decimal(struct json_object *object, const char *key, double d);
 /* Append to an array. */
 void js_push(struct json_object *array, struct json_object *value);
 
+/* Give a value back, as json_object_put(); NULL is fine. */
+void js_put(struct json_object *value);
+
 /* Append the text and a newline; slashes are not escaped. */
 void js_write(struct json_object *value, enum js_form form, struct buf *out);
 

@@ -67,7 +67,8 @@ document_number(struct document *d, struct json_object *node, size_t value)
 	if (document_kind(d, value) == SCAN_OBJECT) {
 		json_object_object_foreach(node, key, member)
 		{
-			if (child >= end || strcmp(key, scan_key(&d->scan, child)) != 0 ||
+			if (child >= end ||
+			    strcmp(key, config_scan_key(&d->scan, child)) != 0 ||
 			    !document_number(d, member, child))
 				return false;
 			child = d->scan.values[child].next;
@@ -93,7 +94,8 @@ document_read(const char *name, const char *text, size_t n, struct document *ret
 	int rc = -1;
 
 	d.name = xstrdup(name);
-	if (scan_text(name, text, n, &d.scan, err) != 0 || document_parse(&d, err) != 0)
+	if (config_scan_text(name, text, n, &d.scan, err) != 0 ||
+	    document_parse(&d, err) != 0)
 		goto out;
 	d.nodes = xcalloc(d.scan.nvalues, sizeof(*d.nodes));
 	if (!document_number(&d, d.root, 0)) {
@@ -118,7 +120,7 @@ document_release(struct document *d)
 		json_object_put(d->root);
 	free(d->nodes);
 	free(d->name);
-	scan_release(&d->scan);
+	config_scan_release(&d->scan);
 	*d = (struct document)DOCUMENT_INIT;
 }
 
@@ -139,7 +141,7 @@ document_next(const struct document *d, size_t child)
 const char *
 document_key(const struct document *d, size_t value)
 {
-	return scan_key(&d->scan, value);
+	return config_scan_key(&d->scan, value);
 }
 
 enum scan_kind
@@ -191,7 +193,7 @@ document_path(const struct document *d, size_t value)
 {
 	struct buf path = BUF_INIT;
 
-	scan_path(&d->scan, value, &path);
+	config_scan_path(&d->scan, value, &path);
 	return buf_steal(&path);
 }
 

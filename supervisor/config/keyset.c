@@ -35,8 +35,8 @@ keyset_compare(const void *left, const void *right)
 static struct keyset_name
 keyset_name(const struct scan *s, size_t value)
 {
-	return (struct keyset_name){ scan_key(s, value), s->values[value].key_bytes,
-				     value };
+	return (struct keyset_name){ config_scan_key(s, value),
+				     s->values[value].key_bytes, value };
 }
 
 static bool

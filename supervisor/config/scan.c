@@ -238,7 +238,7 @@ scanner_duplicate(const struct scanner *s, size_t self, struct error *err)
 		return 0;
 	p = s->scan.values[again].key_place;
 	q = s->scan.values[first].key_place;
-	scan_path(&s->scan, again, &path);
+	config_scan_path(&s->scan, again, &path);
 	(void)error_set(
 	    err, ERROR_CONFIG,
 	    "%s:%u:%u: %s: the key stands here twice, first at %u:%u: keep one", s->name,
@@ -360,15 +360,15 @@ scanner_run(struct scanner *s, struct error *err)
 }
 
 int
-scan_text(const char *name, const char *text, size_t n, struct scan *ret_scan,
-	  struct error *err)
+config_scan_text(const char *name, const char *text, size_t n, struct scan *ret_scan,
+		 struct error *err)
 {
 	struct scanner s = { .name = name, .line = 1, .n = n };
 
 	buf_append(&s.scan.text, text, n);
 	s.text = s.scan.text.data;
 	if (scanner_run(&s, err) != 0) {
-		scan_release(&s.scan);
+		config_scan_release(&s.scan);
 		return -1;
 	}
 	*ret_scan = s.scan;

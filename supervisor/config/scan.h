@@ -39,7 +39,7 @@ struct scan_value {
 	unsigned parent;	/* itself for the root */
 	unsigned next;		/* the first value past this one and all within it */
 	unsigned ordinal;	/* its index in its array or object */
-	unsigned key;		/* of a member: where its name is, see scan_key() */
+	unsigned key; /* of a member: where its name is, see config_scan_key() */
 	unsigned key_bytes;
 };
 
@@ -61,12 +61,12 @@ struct scan {
  * `<name>:<line>:<column>: <why>` and *ret_scan untouched.  Takes time
  * proportional to n (n log n in the number of keys).
  */
-int scan_text(const char *name, const char *text, size_t n, struct scan *ret_scan,
-	      struct error *err);
+int config_scan_text(const char *name, const char *text, size_t n, struct scan *ret_scan,
+		     struct error *err);
 /* The unescaped name of a member of an object; "" for other values. */
-const char *scan_key(const struct scan *s, size_t value);
+const char *config_scan_key(const struct scan *s, size_t value);
 /* Append the JSON path: `verify.fast[2].proves`; nothing for the root. */
-void scan_path(const struct scan *s, size_t value, struct buf *out);
-void scan_release(struct scan *s);
+void config_scan_path(const struct scan *s, size_t value, struct buf *out);
+void config_scan_release(struct scan *s);
 
 #endif

@@ -12,7 +12,7 @@ enum {
 };
 
 const char *
-scan_key(const struct scan *s, size_t value)
+config_scan_key(const struct scan *s, size_t value)
 {
 	return s->values[value].key_bytes > 0 ? s->keys.data + s->values[value].key : "";
 }
@@ -60,7 +60,7 @@ path_append_key(struct buf *out, const char *key, size_t bytes)
 }
 
 void
-scan_path(const struct scan *s, size_t value, struct buf *out)
+config_scan_path(const struct scan *s, size_t value, struct buf *out)
 {
 	size_t chain[CONFIG_DEPTH_MAX + 1], n = 0;
 
@@ -72,12 +72,12 @@ scan_path(const struct scan *s, size_t value, struct buf *out)
 		if (s->values[v->parent].kind == SCAN_ARRAY)
 			buf_printf(out, "[%u]", v->ordinal);
 		else
-			path_append_key(out, scan_key(s, chain[n]), v->key_bytes);
+			path_append_key(out, config_scan_key(s, chain[n]), v->key_bytes);
 	}
 }
 
 void
-scan_release(struct scan *s)
+config_scan_release(struct scan *s)
 {
 	if (s == NULL)
 		return;

@@ -19,7 +19,7 @@ struct yaml {
 };
 
 static int
-yml_load(const char *path, const struct buf *text, yaml_document_t *document,
+yml_load(const char *path, const char *text, size_t n, yaml_document_t *document,
 	 struct error *err)
 {
 	yaml_parser_t parser;
@@ -27,8 +27,7 @@ yml_load(const char *path, const struct buf *text, yaml_document_t *document,
 
 	if (yaml_parser_initialize(&parser) == 0)
 		return error_set(err, ERROR_SYSTEM, "%s: out of memory", path);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)buf_text(text),
-				     text->len);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
 	if (yaml_parser_load(&parser, document) == 0)
 		rc = error_set(
 		    err, ERROR_DATA, "%s:%zu:%zu: not valid YAML: %s", path,
@@ -50,14 +49,13 @@ yaml_scalar(const yaml_node_t *n)
 }
 
 static yaml_node_t *
-yml_find(struct yaml *y, const char *key)
+yml_member(struct yaml *y, const yaml_node_t *in, const char *key)
 {
-	const yaml_node_t *top = yaml_document_get_root_node(&y->document);
 	const yaml_node_pair_t *pair;
 
-	if (top == NULL || top->type != YAML_MAPPING_NODE)
+	if (in == NULL || in->type != YAML_MAPPING_NODE)
 		return NULL;
-	for (pair = top->data.mapping.pairs.start; pair < top->data.mapping.pairs.top;
+	for (pair = in->data.mapping.pairs.start; pair < in->data.mapping.pairs.top;
 	     pair++) {
 		const char *name =
 		    yaml_scalar(yaml_document_get_node(&y->document, pair->key));
@@ -68,30 +66,40 @@ yml_find(struct yaml *y, const char *key)
 	return NULL;
 }
 
+static yaml_node_t *
+yml_find(struct yaml *y, const char *key)
+{
+	return yml_member(y, yaml_document_get_root_node(&y->document), key);
+}
+
+int
+yml_parse(const char *name, const char *text, size_t n, struct yaml **ret_yaml,
+	  struct error *err)
+{
+	struct yaml *y = xcalloc(1, sizeof(*y));
+	const yaml_node_t *top;
+
+	if (yml_load(name, text, n, &y->document, err) < 0) {
+		free(y);
+		return -1;
+	}
+	top = yaml_document_get_root_node(&y->document);
+	if (top != NULL && top->type != YAML_MAPPING_NODE) {
+		yml_free(y);
+		return error_set(err, ERROR_DATA, "%s:1:1: not a mapping of keys", name);
+	}
+	*ret_yaml = y;
+	return 0;
+}
+
 int
 yml_read(const char *path, struct yaml **ret_yaml, struct error *err)
 {
 	struct buf text = BUF_INIT;
-	struct yaml *y = NULL;
-	const yaml_node_t *top;
-	int rc = -1;
+	int rc = file_read(path, YAML_BYTES_MAX, &text, err);
 
-	if (file_read(path, YAML_BYTES_MAX, &text, err) < 0)
-		return -1;
-	y = xcalloc(1, sizeof(*y));
-	if (yml_load(path, &text, &y->document, err) < 0) {
-		free(y);
-		goto out;
-	}
-	top = yaml_document_get_root_node(&y->document);
-	if (top != NULL && top->type != YAML_MAPPING_NODE) {
-		(void)error_set(err, ERROR_DATA, "%s:1:1: not a mapping of keys", path);
-		yml_free(y);
-		goto out;
-	}
-	*ret_yaml = y;
-	rc = 0;
-out:
+	if (rc == 0)
+		rc = yml_parse(path, buf_text(&text), text.len, ret_yaml, err);
 	buf_release(&text);
 	return rc;
 }
@@ -126,6 +134,17 @@ yml_list_item(struct yaml *y, const char *key, size_t i)
 
 	return yaml_scalar(
 	    yaml_document_get_node(&y->document, n->data.sequence.items.start[i]));
+}
+
+const char *
+yml_string(struct yaml *y, const char *const *keys, size_t nkeys)
+{
+	const yaml_node_t *n = yaml_document_get_root_node(&y->document);
+	size_t i;
+
+	for (i = 0; i < nkeys; i++)
+		n = yml_member(y, n, keys[i]);
+	return yaml_scalar(n);
 }
 
 void

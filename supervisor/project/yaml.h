@@ -18,6 +18,9 @@ struct yaml;
  * no mapping, or does not parse, is an ERROR_DATA that names line and column.
  */
 int yml_read(const char *path, struct yaml **ret_yaml, struct error *err);
+/* The same from text; `name` stands for the file in messages. */
+int yml_parse(const char *name, const char *text, size_t n, struct yaml **ret_yaml,
+	      struct error *err);
 /* Is there such a key at the top? */
 bool yml_has(struct yaml *y, const char *key);
 /*
@@ -26,6 +29,8 @@ bool yml_has(struct yaml *y, const char *key);
  */
 int yml_list_count(struct yaml *y, const char *key);
 const char *yml_list_item(struct yaml *y, const char *key, size_t i);
+/* The scalar that a path of keys leads to, borrowed; NULL where there is none. */
+const char *yml_string(struct yaml *y, const char *const *keys, size_t nkeys);
 void yml_free(struct yaml *y);
 
 #endif

@@ -117,3 +117,13 @@ events_end(struct buf *out, const struct report *r, const struct plan *p,
 	js_add_string(o, "report", report_path);
 	event_end(o, out);
 }
+
+void
+events_green(struct buf *out, struct json_object *report, const char *report_path)
+{
+	struct json_object *o = event_new("end");
+
+	event_merge(o, json_object_get(report));
+	js_add_string(o, "report", report_path);
+	event_end(o, out);
+}

@@ -18,6 +18,8 @@
 #include "supervisor/plan/plan.h"
 #include "supervisor/report/report.h"
 
+struct json_object;
+
 void events_start(struct buf *out, const struct report *r, const struct plan *p,
 		  unsigned jobs);
 /* `job` NULL: the run itself. */
@@ -28,5 +30,7 @@ void events_step_end(struct buf *out, const struct job *job, const struct result
 /* `report_path` as the verdict line has it. */
 void events_end(struct buf *out, const struct report *r, const struct plan *p,
 		const struct result *results, const char *report_path);
+/* The `end` of a run that was answered from a record: its report, as it was written. */
+void events_green(struct buf *out, struct json_object *report, const char *report_path);
 
 #endif

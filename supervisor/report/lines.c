@@ -277,6 +277,17 @@ lines_verdict(struct buf *out, const char *tier, bool ok, const char *report_pat
 }
 
 void
+lines_green(struct buf *out, const char *tier, const char *inputs, const char *since,
+	    const char *flags)
+{
+	bool has_flags = *flags != '\0';
+
+	buf_printf(out, "green %s already green on this tree %.12s since %s%s%s%s", tier,
+		   inputs, since, has_flags ? " (" : "", flags, has_flags ? ")" : "");
+	buf_puts(out, " \xe2\x80\x94 nothing re-run; --fresh runs it again\n");
+}
+
+void
 lines_warn(struct buf *out, const char *text)
 {
 	buf_puts(out, "WARN: ");

@@ -57,6 +57,12 @@ void lines_legend(struct buf *out, const struct plan *p, const struct result *re
  */
 void lines_verdict(struct buf *out, const char *tier, bool ok, const char *report_path,
 		   const char *note);
+/*
+ * `green fast already green on this tree 3f2a91c0d4e7 since <time> (<flags>) — nothing
+ * re-run; --fresh runs it again`; no parenthesis for flags of "".
+ */
+void lines_green(struct buf *out, const char *tier, const char *inputs, const char *since,
+		 const char *flags);
 /* `WARN: <text>`, on one line. */
 void lines_warn(struct buf *out, const char *text);
 /* The plan of a dry run. */

@@ -60,14 +60,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct document d = DOCUMENT_INIT;
 	struct scan s = SCAN_INIT;
 
-	if (scan_text("f", text, size, &s, &err) < 0) {
+	if (config_scan_text("f", text, size, &s, &err) < 0) {
 		if (strncmp(err.text, "f:", 2) != 0)
 			abort();
 		return 0;
 	}
 	if (s.text.len != size)
 		abort();
-	scan_release(&s);
+	config_scan_release(&s);
 	/* What the scan accepts json-c has to read, and as the same. */
 	if (document_read("f", text, size, &d, &err) < 0)
 		abort();

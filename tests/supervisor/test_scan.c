@@ -13,7 +13,8 @@ scan_good(const char *text, size_t n)
 	struct error err = ERROR_INIT;
 	struct scan s = SCAN_INIT;
 
-	cr_assert(scan_text("f", text, n, &s, &err) == 0, "%s: %s", text, err.text);
+	cr_assert(config_scan_text("f", text, n, &s, &err) == 0, "%s: %s", text,
+		  err.text);
 	return s;
 }
 
@@ -39,7 +40,7 @@ Test(scan, hands_on_strict_json_of_the_same_length)
 
 		cr_expect(strcmp(buf_text(&s.text), rows[i].out) == 0, "%s: %s",
 			  rows[i].in, buf_text(&s.text));
-		scan_release(&s);
+		config_scan_release(&s);
 	}
 }
 
@@ -66,7 +67,7 @@ Test(scan, knows_where_each_value_stands)
 	for (size_t i = 0; i < s.nvalues; i++) {
 		struct buf path = BUF_INIT;
 
-		scan_path(&s, i, &path);
+		config_scan_path(&s, i, &path);
 		cr_expect(strcmp(buf_text(&path), rows[i].path) == 0, "%zu: %s", i,
 			  buf_text(&path));
 		cr_expect(s.values[i].place.line == rows[i].line &&
@@ -78,7 +79,7 @@ Test(scan, knows_where_each_value_stands)
 	}
 	cr_expect(s.values[0].next == 6 && s.values[1].next == 5 &&
 		  s.values[3].next == 5);
-	scan_release(&s);
+	config_scan_release(&s);
 }
 
 Test(scan, unescapes_keys)
@@ -87,12 +88,12 @@ Test(scan, unescapes_keys)
 				   "\\ud83d\\ude00\": 1, \"\": 2}";
 	struct scan s = scan_good(text, sizeof(text) - 1);
 
-	cr_expect(strcmp(scan_key(&s, 1), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac"
-					  "\xf0\x9f\x98\x80") == 0,
-		  "%s", scan_key(&s, 1));
-	cr_expect(strcmp(scan_key(&s, 2), "") == 0);
-	cr_expect(strcmp(scan_key(&s, 0), "") == 0);
-	scan_release(&s);
+	cr_expect(strcmp(config_scan_key(&s, 1), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac"
+						 "\xf0\x9f\x98\x80") == 0,
+		  "%s", config_scan_key(&s, 1));
+	cr_expect(strcmp(config_scan_key(&s, 2), "") == 0);
+	cr_expect(strcmp(config_scan_key(&s, 0), "") == 0);
+	config_scan_release(&s);
 }
 
 Test(scan, leaves_its_output_alone_when_it_refuses)
@@ -101,11 +102,11 @@ Test(scan, leaves_its_output_alone_when_it_refuses)
 	struct error err = ERROR_INIT;
 
 	s.nvalues = 7;
-	cr_expect(scan_text("f.json", "[1,2", 4, &s, &err) == -1);
+	cr_expect(config_scan_text("f.json", "[1,2", 4, &s, &err) == -1);
 	cr_expect(s.nvalues == 7 && s.values == NULL);
 	cr_expect(err.kind == ERROR_CONFIG);
 	cr_expect(strncmp(err.text, "f.json:1:5: ", 12) == 0, "%s", err.text);
-	cr_expect(scan_text("f.json", "[\0]", 3, &s, &err) == -1);
+	cr_expect(config_scan_text("f.json", "[\0]", 3, &s, &err) == -1);
 	cr_expect(strncmp(err.text, "f.json:1:2: the byte 0x00", 25) == 0, "%s",
 		  err.text);
 }
@@ -121,11 +122,12 @@ Test(scan, refuses_every_cut)
 
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		err = (struct error)ERROR_INIT;
-		cr_expect(scan_text("f", text, n, &s, &err) == -1, "%zu bytes pass", n);
+		cr_expect(config_scan_text("f", text, n, &s, &err) == -1,
+			  "%zu bytes pass", n);
 		cr_expect(err.text[0] != '\0');
 	}
 	s = scan_good(text, sizeof(text) - 1);
-	scan_release(&s);
+	config_scan_release(&s);
 }
 
 /* The same work twice as large may not take much more than twice the time. */
@@ -146,8 +148,8 @@ scan_time(const char *open, const char *unit, const char *tail, const char *clos
 	}
 	buf_puts(&text, close);
 	start = clock_now_ms();
-	if (scan_text("f", text.data, text.len, &s, &err) == 0)
-		scan_release(&s);
+	if (config_scan_text("f", text.data, text.len, &s, &err) == 0)
+		config_scan_release(&s);
 	start = clock_now_ms() - start;
 	buf_release(&text);
 	return start;
@@ -190,13 +192,13 @@ Test(scan, bounds_the_number_of_values)
 	for (size_t i = 0; i < SCAN_VALUES_MAX; i++)
 		buf_puts(&text, "1,");
 	buf_putc(&text, ']');
-	cr_expect(scan_text("f", text.data, text.len, &s, &err) == -1);
+	cr_expect(config_scan_text("f", text.data, text.len, &s, &err) == -1);
 	cr_expect(strstr(err.text, "more than a million values") != NULL, "%s", err.text);
 	/* One fewer, with the list itself, is the most there may be. */
 	text.data[text.len - 3] = ' ';
 	text.data[text.len - 2] = ' ';
-	cr_expect(scan_text("f", text.data, text.len, &s, &err) == 0);
+	cr_expect(config_scan_text("f", text.data, text.len, &s, &err) == 0);
 	cr_expect(s.nvalues == SCAN_VALUES_MAX);
-	scan_release(&s);
+	config_scan_release(&s);
 	buf_release(&text);
 }

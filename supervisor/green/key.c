@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/green/key.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc/buf.h"
+#include "ipc/fd.h"
+#include "ipc/mem.h"
+
+enum {
+	KEY_FILE_MAX = 256 << 20
+};
+
+static const char *const part_names[KEY_NPARTS] = {
+	[KEY_PART_ENVIRONMENT] = "keyEnv",
+	[KEY_PART_FILES] = "keyFiles",
+	[KEY_PART_INSTALL] = "install",
+	[KEY_PART_CONFIG] = "config",
+};
+
+const char *
+key_part_name(enum key_part part)
+{
+	return part_names[part];
+}
+
+/* Length first, so that no two lists of strings give the same bytes. */
+static void
+digest_add_text(struct digest *d, const char *text, size_t n)
+{
+	digest_add_u32(d, (uint32_t)(n >> 32));
+	digest_add_u32(d, (uint32_t)n);
+	digest_add(d, text, n);
+}
+
+static void
+digest_end_hex(struct digest *d, char ret_hex[DIGEST_HEX_SIZE])
+{
+	uint8_t bytes[DIGEST_SIZE];
+
+	digest_end(d, bytes);
+	hex_encode(bytes, sizeof(bytes), ret_hex);
+}
+
+/* Unset and empty are two values. */
+static void
+key_add_environment(const struct config *c, char ret_hex[DIGEST_HEX_SIZE])
+{
+	struct digest d;
+	size_t i;
+
+	digest_init(&d);
+	for (i = 0; i < c->key_env.nitems; i++) {
+		const char *name = c->key_env.items[i];
+		const char *value = getenv(name);
+
+		digest_add_text(&d, name, strlen(name));
+		digest_add_u32(&d, value != NULL);
+		if (value != NULL)
+			digest_add_text(&d, value, strlen(value));
+	}
+	digest_end_hex(&d, ret_hex);
+}
+
+/* One that is missing is a state of its own; one that cannot be read is no state at all.
+ */
+static int
+key_add_files(const struct config *c, char ret_hex[DIGEST_HEX_SIZE], struct error *err)
+{
+	struct digest d;
+	size_t i;
+
+	digest_init(&d);
+	for (i = 0; i < c->key_files.nitems; i++) {
+		const char *path = c->key_files.items[i];
+		struct buf content = BUF_INIT;
+		struct error why = ERROR_INIT;
+		bool is_there = true;
+
+		if (file_read(path, KEY_FILE_MAX, &content, &why) < 0) {
+			if (why.errnum != ENOENT && why.errnum != ENOTDIR) {
+				*err = why;
+				return error_wrap(err, "keyFiles[%zu]", i);
+			}
+			is_there = false;
+		}
+		digest_add_text(&d, path, strlen(path));
+		digest_add_u32(&d, is_there);
+		if (is_there)
+			digest_add_text(&d, buf_text(&content), content.len);
+		buf_release(&content);
+	}
+	digest_end_hex(&d, ret_hex);
+	return 0;
+}
+
+static int
+key_add_config(char ret_hex[DIGEST_HEX_SIZE], struct error *err)
+{
+	struct buf text = BUF_INIT;
+	struct digest d;
+
+	if (file_read(CONFIG_FILE, KEY_FILE_MAX, &text, err) < 0)
+		return -1;
+	digest_init(&d);
+	digest_add_text(&d, buf_text(&text), text.len);
+	digest_end_hex(&d, ret_hex);
+	buf_release(&text);
+	return 0;
+}
+
+/* Where the working directory lies within the tree: "" at its top. */
+static int
+key_add_directory(struct digest *d, const char *root, struct error *err)
+{
+	char *here = realpath(".", NULL);
+	char *top = realpath(root, NULL);
+	size_t n = top != NULL ? strlen(top) : 0;
+	int rc = -1;
+
+	if (here == NULL || top == NULL)
+		(void)error_system(err, "%s", root);
+	else if (strncmp(here, top, n) != 0)
+		(void)error_set(err, ERROR_REPO,
+				"%s: the working directory is not below it", root);
+	else
+		rc = 0;
+	if (rc == 0)
+		digest_add_text(d, here + n, strlen(here + n));
+	free(here);
+	free(top);
+	return rc;
+}
+
+static int
+key_combine(struct key *k, const char *tier, const char *flags, const char *version,
+	    struct error *err)
+{
+	const char *const texts[] = { "geonosis key 1", version, tier, flags,
+				      k->tree.hex };
+	struct digest d;
+	size_t i;
+
+	digest_init(&d);
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		digest_add_text(&d, texts[i], strlen(texts[i]));
+	for (i = 0; i < KEY_NPARTS; i++)
+		digest_add_text(&d, k->parts[i], strlen(k->parts[i]));
+	if (key_add_directory(&d, k->tree.root, err) < 0)
+		return -1;
+	digest_end_hex(&d, k->hex);
+	k->is_there = true;
+	return 0;
+}
+
+int
+key_compute(const struct config *c, const char *tier, const char *flags,
+	    const char *version, struct key *ret_key, struct error *err)
+{
+	struct tree_key_options options = { 0 };
+	struct key k = KEY_INIT;
+
+	if (tree_key_compute(".", &options, &k.tree, err) < 0)
+		return -1;
+	if (k.tree.state != TREE_FOUND) {
+		k.why =
+		    xstrdup(k.tree.why != NULL ? k.tree.why : "not in a git repository");
+		*ret_key = k;
+		return 0;
+	}
+	hex_encode(k.tree.install, sizeof(k.tree.install), k.parts[KEY_PART_INSTALL]);
+	key_add_environment(c, k.parts[KEY_PART_ENVIRONMENT]);
+	if (key_add_files(c, k.parts[KEY_PART_FILES], err) < 0 ||
+	    key_add_config(k.parts[KEY_PART_CONFIG], err) < 0 ||
+	    key_combine(&k, tier, flags, version, err) < 0) {
+		key_release(&k);
+		return -1;
+	}
+	*ret_key = k;
+	return 0;
+}
+
+void
+key_release(struct key *k)
+{
+	if (k == NULL)
+		return;
+	free(k->why);
+	tree_key_release(&k->tree);
+	*k = (struct key)KEY_INIT;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Key: everything that a tier's verdict may depend on, in one hexadecimal string.
+ *
+ * The tree (git/tree_key.h), the directory of the config within it, the config, the
+ * values of `keyEnv`, the contents of `keyFiles`, the flags that matter, the tier, and
+ * geonosis' version.  Two runs with one key may stand for each other.  Where there is no
+ * repository there is no key.
+ */
+#ifndef SUPERVISOR_GREEN_KEY_H
+#define SUPERVISOR_GREEN_KEY_H
+
+#include <stdbool.h>
+
+#include "git/digest.h"
+#include "git/tree_key.h"
+#include "ipc/error.h"
+#include "supervisor/config/config.h"
+
+/* The parts that no diff of the tree shows, each a digest. */
+enum key_part {
+	KEY_PART_ENVIRONMENT, /* keyEnv */
+	KEY_PART_FILES,	      /* keyFiles */
+	KEY_PART_INSTALL,
+	KEY_PART_CONFIG,
+	KEY_NPARTS,
+};
+
+struct key {
+	bool is_there;		   /* false: no key, `why` says why */
+	char hex[DIGEST_HEX_SIZE]; /* "" where there is none */
+	char parts[KEY_NPARTS][DIGEST_HEX_SIZE];
+	char *why;
+	struct tree_key tree;
+};
+
+#define KEY_INIT                  \
+	{                         \
+		.is_there = false \
+	}
+
+/* The name of a part, for people and for records: "keyEnv", "keyFiles", … */
+const char *key_part_name(enum key_part part);
+
+/*
+ * The key of a tier of the working directory's config.  `flags` is the text of the flags
+ * that matter ("--affected --require-work"), "" for none; `version` is the program's.
+ * Fails where the repository or a keyFile cannot be read.
+ */
+int key_compute(const struct config *c, const char *tier, const char *flags,
+		const char *version, struct key *ret_key, struct error *err);
+void key_release(struct key *k);
+
+#endif
