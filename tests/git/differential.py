@@ -340,9 +340,9 @@ class Repo:
             self.write(at + b"/l", b"2\n")
             self.git("commit", "-qam", "2", cwd=sub)
         elif how == 3:
-            self.git("submodule", "deinit", "-qf", at)
+            self.git("submodule", "-q", "deinit", "-f", at)
         elif how == 4:
-            self.git("submodule", "deinit", "-qf", at)
+            self.git("submodule", "-q", "deinit", "-f", at)
             self.write(at + b"/stray", b"x\n")
         elif how == 5:
             shutil.rmtree(sub)
