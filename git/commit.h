@@ -14,6 +14,7 @@
 #include "ipc/error.h"
 
 struct commit {
+	int64_t date; /* of its committer, seconds since the epoch */
 	uint8_t tree[OBJECT_ID_MAX];
 	uint8_t (*parents)[OBJECT_ID_MAX];
 	size_t nparents;
@@ -27,6 +28,9 @@ struct commit {
 /* 1; 0 where it is not there, or is no commit; -1 where that cannot be told. */
 int commit_read(const struct repository *r, const uint8_t id[OBJECT_ID_MAX],
 		struct commit *ret_commit, struct error *err);
+/* The same without asking git: 1, or 0 where it cannot be read here. */
+int commit_peek(const struct repository *r, const uint8_t id[OBJECT_ID_MAX],
+		struct commit *ret_commit);
 void commit_release(struct commit *c);
 
 /* An id of this repository's format, in hex, whole: 0, else -1. */

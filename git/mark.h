@@ -8,10 +8,8 @@
 #ifndef GIT_MARK_H
 #define GIT_MARK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "git/digest.h"
+#include "git/mark_parts.h"
 #include "git/repository.h"
 #include "ipc/error.h"
 
@@ -34,6 +32,7 @@ enum mark_state {
 struct mark {
 	enum mark_state state;
 	char commit[DIGEST_HEX_SIZE]; /* of MARK_FOUND, else "" */
+	char id[DIGEST_HEX_SIZE];     /* what the ref holds; "" where that is not known */
 	struct error why;	      /* of MARK_GONE */
 };
 
@@ -44,38 +43,14 @@ struct mark {
 
 void mark_read(const struct repository *r, const char *name, struct mark *ret_mark);
 
-/* A part of the key that no diff shows: `keyEnv CI` and a digest, as the caller likes. */
-struct mark_part {
-	char *name; /* neither may hold a control character */
-	char *value;
-};
-
-struct mark_parts {
-	struct mark_part *items;
-	size_t n;
-};
-
-#define MARK_PARTS_INIT       \
-	{                     \
-		.items = NULL \
-	}
-
 /*
  * Move the mark to a commit, where it still stands as `from` says (as it was read), and
- * keep the parts of the run beside it.  Killed in between, or moved by anyone else, the
- * mark's parts are not known, never those of another run.  -1 for all that a run would
- * WARN about.
+ * keep the parts of the run beside it (NULL: they are not known).  Killed in between, or
+ * moved by anyone else, the mark's parts are not known, never those of another run.  -1
+ * for all that a run would WARN about.
  */
 int mark_move(const struct repository *r, const char *name, const struct mark *from,
 	      const char *to, const struct mark_parts *parts, const char *message,
 	      struct error *err);
-/*
- * The parts that were kept when the mark came to stand where it stands: 1; 0 where they
- * are not known (none were kept, or for another commit, or what is there is not sound:
- * then *err says so); -1 where the file cannot be read.
- */
-int mark_parts_read(const struct repository *r, const char *name, const struct mark *m,
-		    struct mark_parts *ret_parts, struct error *err);
-void mark_parts_release(struct mark_parts *p);
 
 #endif

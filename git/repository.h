@@ -24,7 +24,6 @@ struct repository {
 	struct settings settings;
 	struct objects *objects;
 	bool is_shallow; /* its history is cut off somewhere */
-	bool is_partial; /* objects may be missing that a remote has */
 };
 
 #define REPOSITORY_INIT                                \
@@ -33,8 +32,7 @@ struct repository {
 	}
 
 /*
- * The key's state is TREE_FOUND; the key is borrowed and outlives the repository.  The
- * repository must not be moved to another place after its first use.
+ * The key's state is TREE_FOUND; the key is borrowed and outlives the repository.
  */
 int repository_open(const struct tree_key *k, struct repository *ret_repository,
 		    struct error *err);

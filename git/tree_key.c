@@ -128,7 +128,8 @@ change_compare(const void *a, const void *b)
 }
 
 static void
-changes_fill(struct tree_key *k, const struct scan *s, const struct tree_inner *inner)
+changes_fill(struct tree_key *k, const struct scan *s, const struct tree_inner *inner,
+	     bool want_unlisted)
 {
 	const struct walk_result *w = &s->walk;
 	size_t i;
@@ -193,7 +194,7 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 		if (s.head_tree != NULL && head_tree_asked(s.head_tree))
 			scan_asked(&s, "HEAD's trees cannot be read here");
 		if (options->want_changes)
-			changes_fill(&k, &s, inner);
+			changes_fill(&k, &s, inner, options->want_unlisted);
 		/* Of an inner tree only whether there are any is asked. */
 		if (options->want_changes && depth > 0 && k.nchanges == 0 &&
 		    staged_ask(&s, &k.is_staged, err) < 0)

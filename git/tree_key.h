@@ -45,8 +45,13 @@ struct tree_change {
 
 struct tree_key_options {
 	bool want_changes; /* fill `changes` */
-	bool ask_git;	   /* read the index through git always: for tests */
-	unsigned threads;  /* 0: as many as there are processors, within reason */
+	/*
+	 * And with what git lists not: files below a submodule that is not checked out,
+	 * directories that cannot be read (`.` is the top).
+	 */
+	bool want_unlisted;
+	bool ask_git;	  /* read the index through git always: for tests */
+	unsigned threads; /* 0: as many as there are processors, within reason */
 };
 
 struct tree_key {
