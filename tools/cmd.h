@@ -5,6 +5,7 @@
 #ifndef TOOLS_CMD_H
 #define TOOLS_CMD_H
 
+#include "ipc/buf.h"
 #include "ipc/error.h"
 
 struct command; /* tools/opt.h */
@@ -19,10 +20,16 @@ enum {
 /* Prints `geonosis: <error>` and returns EXIT_REFUSED. */
 int cmd_refuse(const struct error *err);
 
-/* Prints the text of `--help` and returns EXIT_GREEN. */
+/* Prints all of a text: EXIT_GREEN, or EXIT_REFUSED where it could not be written. */
+int cmd_print(const struct buf *text);
+/* Prints the text of `--help`; returns as cmd_print(). */
 int cmd_usage(const struct command *c);
 
 int cmd_verify(int argc, char *argv[]);
+/* `geonosis verify green …` */
+int cmd_green(int argc, char *argv[]);
 int cmd_gate(int argc, char *argv[]);
+int cmd_schema(int argc, char *argv[]);
+int cmd_completion(int argc, char *argv[]);
 
 #endif

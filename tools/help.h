@@ -46,6 +46,13 @@ enum gate_status_opt {
  */
 const struct command *gate_command_find(const char *name, struct error *err);
 
+enum green_opt {
+	GREEN_ASKED,
+};
+
+/* The same for `geonosis verify green`. */
+const struct command *green_command_find(const char *name, struct error *err);
+
 /* Every command, in the order of the help text. */
 const struct command *const *command_list(size_t *ret_ncommands);
 /*
