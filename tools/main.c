@@ -20,6 +20,8 @@ static const struct {
 } commands[] = {
 	{ "verify", cmd_verify },
 	{ "gate", cmd_gate },
+	{ "schema", cmd_schema },
+	{ "completion", cmd_completion },
 };
 
 int
@@ -30,14 +32,27 @@ cmd_refuse(const struct error *err)
 }
 
 int
+cmd_print(const struct buf *text)
+{
+	struct error err = ERROR_INIT;
+
+	if (fwrite(buf_text(text), 1, text->len, stdout) == text->len &&
+	    fflush(stdout) == 0)
+		return EXIT_GREEN;
+	(void)error_system(&err, "standard output");
+	return cmd_refuse(&err);
+}
+
+int
 cmd_usage(const struct command *c)
 {
 	struct buf text = BUF_INIT;
+	int code;
 
 	opt_usage(c, &text);
-	(void)fputs(buf_text(&text), stdout);
+	code = cmd_print(&text);
 	buf_release(&text);
-	return EXIT_GREEN;
+	return code;
 }
 
 /* A descriptor below 3 that is closed would be given to something of ours. */
@@ -57,11 +72,12 @@ static int
 main_print(void (*fill)(struct buf *))
 {
 	struct buf text = BUF_INIT;
+	int code;
 
 	fill(&text);
-	(void)fputs(buf_text(&text), stdout);
+	code = cmd_print(&text);
 	buf_release(&text);
-	return EXIT_GREEN;
+	return code;
 }
 
 /* A command that is known and not there yet: it answers for its help, and is refused. */

@@ -40,13 +40,24 @@ struct opt {
 	const char *help; /* one sentence, no full stop */
 };
 
+/* What a command's operands are, for completions. */
+enum operand_kind {
+	OPERAND_NONE,
+	OPERAND_TIER,	 /* a tier of the geonosis.json of the working directory */
+	OPERAND_WORD,	 /* one of the words of `operands`, parted by " | " */
+	OPERAND_COMMAND, /* a command line of somebody else's */
+};
+
 struct command {
-	const char *name;
+	const char *name;     /* of a subcommand both words: "gate run" */
 	const char *operands; /* as in the usage line, "<tier>"; "" for none */
-	const char *summary;  /* one line of `geonosis help` */
-	const char *about;    /* paragraphs of `--help`, lines ready to print */
+	enum operand_kind operand;
+	const char *summary; /* one line of `geonosis help` */
+	const char *about;   /* paragraphs of `--help`, lines ready to print */
 	const struct opt *opts;
 	size_t nopts;
+	const struct command *subcommands; /* NULL: none */
+	size_t nsubcommands;
 	bool planned; /* answers --help, runs nothing yet */
 };
 
@@ -83,7 +94,10 @@ int opt_whole_number(const char *text, int64_t least, int64_t most, int64_t *ret
 void opt_args_release(struct opt_args *a);
 /* The text of `geonosis <command> --help`. */
 void opt_usage(const struct command *c, struct buf *out);
-/* Completions for "bash", "zsh" or "fish"; another shell is refused. */
+/*
+ * Completions for "bash", "zsh" or "fish"; another shell is refused.  What is planned is
+ * left out.  They ask the program for tiers: `geonosis completion tiers`.
+ */
 int opt_complete(const char *shell, const struct command *const *commands,
 		 size_t ncommands, struct buf *out, struct error *err);
 

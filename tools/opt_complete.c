@@ -3,19 +3,76 @@
  * Shell completions from the option tables.  Names and values are plain words of
  * ours; only summaries and help texts need quoting.
  */
+#include "tools/opt_complete.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-#include "tools/opt.h"
+#include "ipc/mem.h"
 
-struct shell {
-	const char *name;
-	void (*write)(struct buf *out, const struct command *const *commands,
-		      size_t ncommands);
-};
+bool
+complete_is_top(const struct command *c)
+{
+	return strchr(c->name, ' ') == NULL;
+}
 
-/* For the inside of '…'; characters of `special` get a backslash in front. */
-static void
-add_escaped(struct buf *out, const char *text, const char *special)
+const char *
+complete_word(const struct command *c)
+{
+	const char *space = strrchr(c->name, ' ');
+
+	return space != NULL ? space + 1 : c->name;
+}
+
+void
+complete_names(struct buf *out, const struct completion *c, const struct command *parent)
+{
+	const char *glue = "";
+
+	for (size_t i = 0; i < c->nitems; i++) {
+		const struct command *at = c->items[i];
+		size_t n = parent != NULL ? strlen(parent->name) : 0;
+		bool is_of = parent == NULL ? complete_is_top(at)
+					    : strncmp(at->name, parent->name, n) == 0 &&
+						  at->name[n] == ' ';
+
+		if (!is_of)
+			continue;
+		buf_printf(out, "%s%s", glue, complete_word(at));
+		glue = " ";
+	}
+}
+
+void
+complete_operand_words(struct buf *out, const struct command *c)
+{
+	const char *s = c->operands;
+
+	while (*s != '\0') {
+		size_t n = strcspn(s, " |");
+
+		buf_append(out, s, n);
+		s += n;
+		s += strspn(s, " |");
+		if (*s != '\0')
+			buf_putc(out, ' ');
+	}
+}
+
+bool
+complete_has_value(const struct opt *o)
+{
+	return o->kind != OPT_FLAG;
+}
+
+bool
+complete_has_path(const struct opt *o)
+{
+	return o->arg != NULL && strcmp(o->arg, "<path>") == 0;
+}
+
+void
+complete_escape(struct buf *out, const char *text, const char *special)
 {
 	const char *s;
 
@@ -28,180 +85,50 @@ add_escaped(struct buf *out, const char *text, const char *special)
 	}
 }
 
-static void
-add_quoted(struct buf *out, const char *text, const char *special)
+void
+complete_quote(struct buf *out, const char *text, const char *special)
 {
 	buf_putc(out, '\'');
-	add_escaped(out, text, special);
-	buf_putc(out, '\'');
-}
-
-static void
-add_names(struct buf *out, const struct command *const *commands, size_t ncommands)
-{
-	size_t i;
-
-	for (i = 0; i < ncommands; i++)
-		buf_printf(out, "%s ", commands[i]->name);
-	buf_puts(out, "help --help --version");
-}
-
-static bool
-opt_wants_path(const struct opt *o)
-{
-	return o->arg != NULL && strcmp(o->arg, "<path>") == 0;
-}
-
-static void
-bash_add_command(struct buf *out, const struct command *c)
-{
-	size_t i;
-
-	buf_printf(out, "\t%s) words='", c->name);
-	for (i = 0; i < c->nopts; i++)
-		buf_printf(out, "--%s ", c->opts[i].name);
-	buf_puts(out, "--help' ;;\n");
-}
-
-/* The options with a value, `--a|--b`, of one kind: a path or not. */
-static void
-bash_add_valued(struct buf *out, const struct command *const *commands, size_t ncommands,
-		bool paths)
-{
-	const char *glue = "";
-	size_t i, k;
-
-	for (i = 0; i < ncommands; i++)
-		for (k = 0; k < commands[i]->nopts; k++) {
-			const struct opt *o = &commands[i]->opts[k];
-
-			if (o->kind == OPT_FLAG || opt_wants_path(o) != paths)
-				continue;
-			buf_printf(out, "%s--%s", glue, o->name);
-			glue = "|";
-		}
-}
-
-static void
-bash_write(struct buf *out, const struct command *const *commands, size_t ncommands)
-{
-	size_t i;
-
-	buf_puts(out, "# bash completion for geonosis\n"
-		      "_geonosis() {\n"
-		      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n"
-		      "\tCOMPREPLY=()\n"
-		      "\tcase ${COMP_WORDS[COMP_CWORD-1]} in\n\t");
-	bash_add_valued(out, commands, ncommands, true);
-	buf_puts(out,
-		 ") mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n\t");
-	bash_add_valued(out, commands, ncommands, false);
-	buf_puts(out, ") return ;;\n\tesac\n\tcase ${COMP_WORDS[1]} in\n");
-	for (i = 0; i < ncommands; i++)
-		bash_add_command(out, commands[i]);
-	buf_puts(out, "\tesac\n\t[ \"$COMP_CWORD\" -gt 1 ] || words='");
-	add_names(out, commands, ncommands);
-	buf_puts(out, "'\n"
-		      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-		      "}\n"
-		      "complete -F _geonosis geonosis\n");
-}
-
-static void
-zsh_add_opt(struct buf *out, const struct opt *o)
-{
-	bool flag = o->kind == OPT_FLAG;
-
-	buf_printf(out, " \\\n\t\t\t'--%s%s[", o->name, flag ? "" : "=");
-	add_escaped(out, o->help, "[]:\\");
-	buf_putc(out, ']');
-	if (!flag)
-		buf_printf(out, ":value:%s", opt_wants_path(o) ? "_files" : "");
+	complete_escape(out, text, special);
 	buf_putc(out, '\'');
 }
 
 static void
-zsh_write(struct buf *out, const struct command *const *commands, size_t ncommands)
+completion_add(struct completion *c, size_t *room, const struct command *command)
 {
-	size_t i, k;
-
-	buf_puts(out, "#compdef geonosis\n"
-		      "_geonosis() {\n"
-		      "\tlocal -a commands\n"
-		      "\tcommands=(\n");
-	for (i = 0; i < ncommands; i++) {
-		buf_printf(out, "\t\t%s:", commands[i]->name);
-		add_quoted(out, commands[i]->summary, "");
-		buf_putc(out, '\n');
-	}
-	buf_puts(out, "\t\thelp:'show the help'\n\t)\n"
-		      "\tif (( CURRENT == 2 )); then\n"
-		      "\t\t_describe command commands\n"
-		      "\t\treturn\n"
-		      "\tfi\n"
-		      "\tcase $words[2] in\n");
-	for (i = 0; i < ncommands; i++) {
-		buf_printf(out, "\t%s)\n\t\t_arguments", commands[i]->name);
-		for (k = 0; k < commands[i]->nopts; k++)
-			zsh_add_opt(out, &commands[i]->opts[k]);
-		buf_puts(out, " \\\n\t\t\t'--help[show this text]' ;;\n");
-	}
-	buf_puts(out, "\tesac\n}\n_geonosis \"$@\"\n");
+	if (command->planned)
+		return;
+	c->items = xgrow(c->items, c->nitems + 1, room, sizeof(*c->items));
+	c->items[c->nitems++] = command;
+	for (size_t i = 0; i < command->nsubcommands; i++)
+		completion_add(c, room, &command->subcommands[i]);
 }
 
-static void
-fish_add_opt(struct buf *out, const struct command *c, const struct opt *o)
-{
-	buf_printf(out, "complete -c geonosis -n '__fish_seen_subcommand_from %s' -l %s",
-		   c->name, o->name);
-	if (o->letter != '\0')
-		buf_printf(out, " -s %c", o->letter);
-	if (o->kind != OPT_FLAG)
-		buf_puts(out, opt_wants_path(o) ? " -r -F" : " -x");
-	buf_puts(out, " -d ");
-	add_quoted(out, o->help, "\\");
-	buf_putc(out, '\n');
-}
-
-static void
-fish_write(struct buf *out, const struct command *const *commands, size_t ncommands)
-{
-	static const struct opt help = { .name = "help",
-					 .letter = 'h',
-					 .help = "show this text" };
-	size_t i, k;
-
-	buf_puts(out, "# fish completion for geonosis\ncomplete -c geonosis -f\n");
-	for (i = 0; i < ncommands; i++) {
-		buf_printf(out, "complete -c geonosis -n __fish_use_subcommand -a %s -d ",
-			   commands[i]->name);
-		add_quoted(out, commands[i]->summary, "\\");
-		buf_putc(out, '\n');
-		for (k = 0; k < commands[i]->nopts; k++)
-			fish_add_opt(out, commands[i], &commands[i]->opts[k]);
-		fish_add_opt(out, commands[i], &help);
-	}
-	buf_puts(out, "complete -c geonosis -n __fish_use_subcommand -a help "
-		      "-d 'show the help'\n");
-}
-
-static const struct shell shells[] = {
-	{ "bash", bash_write },
-	{ "zsh", zsh_write },
-	{ "fish", fish_write },
+static const struct {
+	const char *name;
+	void (*write)(struct buf *out, const struct completion *c);
+} shells[] = {
+	{ "bash", complete_bash },
+	{ "zsh", complete_zsh },
+	{ "fish", complete_fish },
 };
 
 int
 opt_complete(const char *shell, const struct command *const *commands, size_t ncommands,
 	     struct buf *out, struct error *err)
 {
-	size_t i;
+	struct completion c = { NULL, 0 };
+	size_t i, k, room = 0;
 
-	for (i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-		if (strcmp(shells[i].name, shell) == 0) {
-			shells[i].write(out, commands, ncommands);
-			return 0;
-		}
+	for (i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (strcmp(shells[i].name, shell) != 0)
+			continue;
+		for (k = 0; k < ncommands; k++)
+			completion_add(&c, &room, commands[k]);
+		shells[i].write(out, &c);
+		free(c.items);
+		return 0;
+	}
 	return error_set(err, ERROR_USAGE,
 			 "completion: no such shell here: bash, zsh or fish");
 }

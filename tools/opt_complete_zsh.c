@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "tools/opt_complete.h"
+
+static const char zsh_head[] =
+    "#compdef geonosis\n"
+    "_geonosis_tiers() {\n"
+    "\tlocal -a tiers expl\n"
+    "\ttiers=(${(f)\"$(${~${(Q)program}} completion tiers 2>/dev/null)\"})\n"
+    "\t_wanted tiers expl tier compadd -a tiers\n"
+    "}\n"
+    "_geonosis() {\n"
+    "\tlocal program=$words[1]\n"
+    "\tlocal -a commands\n";
+
+/* Read by `source` it registers itself; found in fpath it is the function's body. */
+static const char zsh_tail[] = "if [[ $funcstack[1] == _geonosis ]]; then\n"
+			       "\t_geonosis \"$@\"\n"
+			       "else\n"
+			       "\tcompdef _geonosis geonosis\n"
+			       "fi\n";
+
+static void
+zsh_add_opt(struct buf *out, const struct opt *o)
+{
+	bool valued = complete_has_value(o);
+
+	buf_puts(out, " \\\n\t\t\t");
+	if (o->letter != '\0')
+		buf_printf(out, "'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name,
+			   o->letter, valued ? "+" : "", o->name, valued ? "=" : "");
+	else
+		buf_printf(out, "'--%s%s[", o->name, valued ? "=" : "");
+	complete_escape(out, o->help, "[]:\\");
+	buf_putc(out, ']');
+	if (valued) {
+		buf_putc(out, ':');
+		buf_append(out, o->arg + 1, strlen(o->arg) - 2);
+		buf_printf(out, ":%s", complete_has_path(o) ? "_files" : "");
+	}
+	buf_putc(out, '\'');
+}
+
+static void
+zsh_add_operands(struct buf *out, const struct command *c)
+{
+	switch (c->operand) {
+	case OPERAND_NONE:
+		break;
+	case OPERAND_TIER:
+		buf_puts(out, " \\\n\t\t\t'1:tier:_geonosis_tiers'");
+		break;
+	case OPERAND_WORD:
+		buf_puts(out, " \\\n\t\t\t'1:word:(");
+		complete_operand_words(out, c);
+		buf_puts(out, ")'");
+		break;
+	case OPERAND_COMMAND:
+		buf_puts(out, " \\\n\t\t\t'(-)1:command:_command_names -e'"
+			      " \\\n\t\t\t'*::argument:_normal'");
+		break;
+	}
+}
+
+/* The commands to choose from where the cursor is at the second word. */
+static void
+zsh_add_choice(struct buf *out, const struct completion *all,
+	       const struct command *parent)
+{
+	size_t n = parent != NULL ? strlen(parent->name) : 0;
+
+	buf_puts(out, "\tif (( CURRENT == 2 )); then\n"
+		      "\t\tcommands=(\n");
+	for (size_t i = 0; i < all->nitems; i++) {
+		const struct command *c = all->items[i];
+
+		if (parent == NULL
+			? !complete_is_top(c)
+			: strncmp(c->name, parent->name, n) != 0 || c->name[n] != ' ')
+			continue;
+		buf_printf(out, "\t\t\t%s:", complete_word(c));
+		complete_quote(out, c->summary, "\\:");
+		buf_putc(out, '\n');
+	}
+	if (parent == NULL)
+		buf_puts(out, "\t\t\thelp:'show the help'\n");
+	buf_printf(out,
+		   "\t\t)\n"
+		   "\t\tif [[ $PREFIX == -* ]]; then\n"
+		   "\t\t\tcompadd -- --help%s\n"
+		   "\t\telse\n"
+		   "\t\t\t_describe -t commands command commands\n"
+		   "\t\tfi\n"
+		   "\t\treturn\n"
+		   "\tfi\n"
+		   "\tshift words\n"
+		   "\t(( CURRENT-- ))\n",
+		   parent == NULL ? " --version" : "");
+}
+
+static void
+zsh_add_cases(struct buf *out, const struct completion *all, const struct command *parent)
+{
+	size_t n = parent != NULL ? strlen(parent->name) : 0;
+
+	zsh_add_choice(out, all, parent);
+	buf_puts(out, "\tcase $words[1] in\n");
+	for (size_t i = 0; i < all->nitems; i++) {
+		const struct command *c = all->items[i];
+
+		if (parent == NULL
+			? !complete_is_top(c)
+			: strncmp(c->name, parent->name, n) != 0 || c->name[n] != ' ')
+			continue;
+		buf_printf(out, "\t%s)\n", complete_word(c));
+		if (c->nsubcommands > 0) {
+			buf_printf(out, "\t\t_geonosis_%s\n", c->name);
+		} else {
+			buf_puts(out, "\t\t_arguments -s -S");
+			for (size_t k = 0; k < c->nopts; k++)
+				if (!c->opts[k].planned)
+					zsh_add_opt(out, &c->opts[k]);
+			buf_puts(out, " \\\n\t\t\t'(- *)'{-h,--help}'[show this text]'");
+			zsh_add_operands(out, c);
+			buf_putc(out, '\n');
+		}
+		buf_puts(out, "\t\t;;\n");
+	}
+	if (parent == NULL) {
+		buf_puts(out, "\thelp)\n\t\t_arguments '1:command:(");
+		complete_names(out, all, NULL);
+		buf_puts(out, ")'\n\t\t;;\n");
+	}
+	buf_puts(out, "\tesac\n}\n");
+}
+
+void
+complete_zsh(struct buf *out, const struct completion *c)
+{
+	buf_puts(out, zsh_head);
+	zsh_add_cases(out, c, NULL);
+	for (size_t i = 0; i < c->nitems; i++)
+		if (c->items[i]->nsubcommands > 0) {
+			buf_printf(out, "_geonosis_%s() {\n\tlocal -a commands\n",
+				   c->items[i]->name);
+			zsh_add_cases(out, c, c->items[i]);
+		}
+	buf_puts(out, zsh_tail);
+}
