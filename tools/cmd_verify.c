@@ -55,8 +55,8 @@ static int
 verify_tier(const struct opt_args *a, struct error *err)
 {
 	const struct opt_value *v = a->values;
-	struct console console = CONSOLE_INIT;
-	struct pipeline_observer observer = console_observer(&console);
+	struct pipeline_observer observer;
+	struct console console;
 	struct pipeline_verdict verdict = { false, 0 };
 	struct pipeline_request rq = {
 		.only = v[VERIFY_ONLY].text,
@@ -76,7 +76,8 @@ verify_tier(const struct opt_args *a, struct error *err)
 		return EXIT_REFUSED;
 	if (v[VERIFY_EXCLUSIVE_TIMEOUT].set)
 		rq.exclusive_wait_ms = v[VERIFY_EXCLUSIVE_TIMEOUT].number * 1000;
-	console.is_json = v[VERIFY_JSON].set;
+	console_open(&console, v[VERIFY_JSON].set);
+	observer = console_observer(&console);
 	rc = pipeline_verify(&rq, &observer, &verdict, err);
 	console_release(&console);
 	if (rc < 0)

@@ -9,16 +9,23 @@
 #include "supervisor/report/lines.h"
 
 void
-console_write(struct console *c, const char *text, size_t n)
+console_open(struct console *c, bool is_json)
 {
-	if (!c->is_gone && fd_write(STDOUT_FILENO, text, n) < 0)
-		c->is_gone = true;
+	*c = (struct console){ .is_json = is_json };
+	if (!is_json)
+		live_open(&c->live);
 }
 
+/* Print the line, if any, above the live region.  A reader that left is left in peace. */
 static void
 console_flush(struct console *c)
 {
-	console_write(c, buf_text(&c->line), c->line.len);
+	struct buf out = BUF_INIT;
+
+	live_print(&c->live, buf_text(&c->line), c->line.len, &out);
+	if (!c->is_gone && fd_write(STDOUT_FILENO, buf_text(&out), out.len) < 0)
+		c->is_gone = true;
+	buf_release(&out);
 	buf_clear(&c->line);
 }
 
@@ -27,10 +34,15 @@ static void
 console_warn(void *ctx, const char *text)
 {
 	struct console *c = ctx;
+	struct buf line = BUF_INIT;
 
-	lines_warn(&c->line, text);
-	(void)fd_write(STDERR_FILENO, buf_text(&c->line), c->line.len);
-	buf_clear(&c->line);
+	/* On one terminal both streams share the cursor. */
+	live_clear(&c->live);
+	if (c->live.is_on)
+		console_flush(c);
+	lines_warn(&line, text);
+	(void)fd_write(STDERR_FILENO, buf_text(&line), line.len);
+	buf_release(&line);
 }
 
 static void
@@ -41,7 +53,7 @@ console_wait(void *ctx, const struct pipeline_view *v, size_t job, const char *r
 
 	if (c->is_json)
 		events_wait(&c->line, j, reason);
-	else
+	else if (j == NULL || !c->live.is_on) /* a job's wait is in the region */
 		lines_wait(&c->line, j, reason);
 	console_flush(c);
 }
@@ -77,6 +89,16 @@ console_start(void *ctx, const struct pipeline_view *v)
 		events_start(&c->line, v->report, v->plan, v->jobs->count);
 	else
 		lines_budget(&c->line, v->jobs->count, v->jobs->bound);
+	console_flush(c);
+}
+
+static void
+console_tick(void *ctx, const struct pipeline_view *v, const struct run_activity *a,
+	     size_t n)
+{
+	struct console *c = ctx;
+
+	live_fill(&c->live, v->plan, a, n);
 	console_flush(c);
 }
 
@@ -122,6 +144,7 @@ console_end(void *ctx, const struct pipeline_view *v)
 	const struct report *r = v->report;
 	struct console *c = ctx;
 
+	live_clear(&c->live);
 	if (c->is_json) {
 		events_end(&c->line, r, v->plan, v->results, v->report_path);
 		console_flush(c);
@@ -148,6 +171,8 @@ console_observer(struct console *c)
 		.job_start = console_job_start,
 		.job_retry = console_job_retry,
 		.job_end = console_job_end,
+		.tick_ms = c->live.is_on ? LIVE_TICK_MS : 0,
+		.tick = console_tick,
 		.end = console_end,
 	};
 }
@@ -155,5 +180,6 @@ console_observer(struct console *c)
 void
 console_release(struct console *c)
 {
+	live_release(&c->live);
 	buf_release(&c->line);
 }

@@ -9,22 +9,19 @@
 
 #include "ipc/buf.h"
 #include "supervisor/pipeline.h"
+#include "tools/live.h"
 
 struct console {
 	bool is_json;
 	bool is_gone; /* the reader left: the run goes on in silence */
-	struct buf line;
+	struct live live;
+	struct buf line; /* what is to be printed next */
 };
 
-#define CONSOLE_INIT                   \
-	{                              \
-		false, false, BUF_INIT \
-	}
-
+/* `is_json` turns lines into events. */
+void console_open(struct console *c, bool is_json);
 /* Borrows the console. */
 struct pipeline_observer console_observer(struct console *c);
-/* Write a text to stdout, unless its reader has left. */
-void console_write(struct console *c, const char *text, size_t n);
 void console_release(struct console *c);
 
 #endif

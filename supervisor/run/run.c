@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,6 +316,20 @@ run_tell_waits(struct run *r)
 }
 
 static void
+run_describe(const struct run *r, const struct live *l, char *text, size_t size)
+{
+	struct buf holders = BUF_INIT;
+
+	if (l->task != NULL) {
+		r->engine->last_line(l->task, text, size);
+		return;
+	}
+	machine_holders(r->options->machine, &holders);
+	(void)snprintf(text, size, "%s", buf_text(&holders));
+	buf_release(&holders);
+}
+
+static void
 run_tick(struct run *r)
 {
 	struct run_activity *a;
@@ -330,9 +345,7 @@ run_tick(struct run *r)
 		a[i].job = l->job;
 		a[i].since_ms = l->since_ms;
 		a[i].is_waiting = l->task == NULL;
-		if (l->task != NULL)
-			r->engine->last_line(l->task, a[i].last_line,
-					     sizeof(a[i].last_line));
+		run_describe(r, l, a[i].last_line, sizeof(a[i].last_line));
 	}
 	r->observer->tick(r->observer->ctx, a, r->nlives);
 	free(a);

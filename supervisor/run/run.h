@@ -21,9 +21,9 @@
 /* One job under way, as a live display shows it. */
 struct run_activity {
 	size_t job;
-	int64_t since_ms; /* clock_now_ms of its start, or of its asking for slots */
-	bool is_waiting;  /* for slots */
-	char last_line[256];
+	int64_t since_ms;    /* clock_now_ms of its start, or of its asking for slots */
+	bool is_waiting;     /* for slots */
+	char last_line[256]; /* of its output; while it waits, who is in the way */
 };
 
 /* What a run tells while it goes on: its only upward talk.  Members may be NULL. */
