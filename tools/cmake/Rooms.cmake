@@ -4,11 +4,8 @@
 # by the target all_verify_interface_header_sets.
 
 function(gn_library name)
-	# A folder may still be empty of .c files, which CMake refuses.
-	file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/empty.c CONTENT "extern int gn_empty;\n")
-	add_library(${name} STATIC ${CMAKE_BINARY_DIR}/empty.c)
-	set_target_properties(${name} PROPERTIES
-	    LINKER_LANGUAGE C VERIFY_INTERFACE_HEADER_SETS ON)
+	add_library(${name} STATIC)
+	set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 	target_link_libraries(${name} PUBLIC strict ${ARGN})
 endfunction()
 
