@@ -104,6 +104,8 @@ section_read(struct reader *r)
 			return -1;
 		buf_putc(&r->section, (char)lower(c));
 	}
+	if (r->section.len == 0 || r->section.data[0] == '.')
+		return -1;
 	buf_putc(&r->section, '.');
 	return 0;
 }

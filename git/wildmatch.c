@@ -216,9 +216,13 @@ match_stars(const char *begin, const char **ret_p, const char **ret_text, unsign
 	bool cross = stars_cross(begin, &p, flags);
 
 	*go_on = false;
-	if (cross && (flags & WILD_PATHNAME) && *p == '/' &&
-	    match_here(p + 1, text, flags) == WILD_YES)
-		return WILD_YES;
+	if (cross && (flags & WILD_PATHNAME) && *p == '/') {
+		/* The two stars and the '/' may stand for nothing. */
+		enum outcome o = match_here(p + 1, text, flags);
+
+		if (o == WILD_YES || o == WILD_NEVER)
+			return o;
+	}
 	slash = cross ? NULL : strchr(text, '/');
 	if (*p == '\0')
 		return slash != NULL ? WILD_NO : WILD_YES;

@@ -176,5 +176,9 @@ Test(ignore, many_stars_end, .timeout = 20)
 	memset(text, 'a', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	cr_expect(!wildmatch("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", text, 0));
+	cr_expect(
+	    !wildmatch("**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/"
+		       "**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/**/b",
+		       "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a", WILD_PATHNAME));
 	cr_expect(!wildmatch("**/a*a*a*a*a*a*a*a/**/*a*a*a*a*b", text, WILD_PATHNAME));
 }
