@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/project/placeholder.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@
 /* A placeholder as it stands in the command. */
 struct spot {
 	const struct placeholder *p;
-	size_t at;  /* of its { */
-	size_t end; /* past its } */
+	size_t at;	   /* of its { */
+	size_t end;	   /* past its } */
+	size_t filled_end; /* past its value, in the command filled in */
 	struct place_of place;
 	char next; /* what follows it */
 };
@@ -115,12 +117,6 @@ put_plain(struct buf *out, const struct spot *s, const char *value, struct error
 	case PLACE_DOUBLE:
 		buf_puts(out, is_joined ? "\"\"" : "");
 		break;
-	case PLACE_HERE_WORD:
-	case PLACE_HERE_DOCUMENT:
-		/* It may make, or be, the line that ends the document. */
-		if (s->place.begins_word || s->place.follows_name)
-			return refuse(s, value, place_name(s->place.kind), err);
-		break;
 	default:
 		if (is_joined)
 			return refuse(s, value, place_name(s->place.kind), err);
@@ -178,9 +174,22 @@ put_list(struct buf *out, const struct spot *s, struct error *err)
 	return 0;
 }
 
+/* Right after `$name`, in text that is not read closely where it stands. */
+static bool
+follows_name(const char *command, size_t at)
+{
+	size_t from = at;
+
+	while (from > 0 && (isalnum((unsigned char)command[from - 1]) != 0 ||
+			    command[from - 1] == '_'))
+		from--;
+	return from < at && from > 0 && command[from - 1] == '$' &&
+	       isdigit((unsigned char)command[from]) == 0;
+}
+
 static int
 put_spot(struct buf *out, const char *command, const struct place_of *places,
-	 const struct spot *s, struct error *err)
+	 struct spot *s, struct error *err)
 {
 	if (s->at > 0 && command[s->at - 1] == '$' &&
 	    places[s->at - 1].kind != PLACE_ESCAPED)
@@ -188,9 +197,63 @@ put_spot(struct buf *out, const char *command, const struct place_of *places,
 				 "${%s} at byte %zu of the command is a variable of the "
 				 "shell; write {%s}",
 				 s->p->name, s->at, s->p->name);
+	if (s->place.kind == PLACE_BACKTICK || s->place.kind == PLACE_HERE_DOCUMENT)
+		s->place.follows_name = follows_name(command, s->at);
 	if (s->p->is_list)
 		return put_list(out, s, err);
 	return put_value(out, s, s->p->values[0], err);
+}
+
+/*
+ * Does the shell read everything beside the values as it stood in the command?  It is the
+ * proof of the quoting, and it finds the value that is a word of the shell, or the line
+ * that ends a here-document.
+ */
+static bool
+filled_is_sound(const char *command, const struct place_of *places, const char *filled,
+		const struct spot *spots, size_t nspots)
+{
+	struct place_of *now = places_find(filled);
+	size_t i = 0, o = 0, k;
+	bool is_sound = true;
+
+	for (k = 0; k <= nspots; k++) {
+		size_t until = k < nspots ? spots[k].at : strlen(command) + 1;
+
+		for (; i < until; i++, o++)
+			is_sound = is_sound && places[i].kind == now[o].kind;
+		if (k < nspots) {
+			i = spots[k].end;
+			o = spots[k].filled_end;
+		}
+	}
+	free(now);
+	return is_sound;
+}
+
+/* The command's spots, in order; freed by the caller. */
+static struct spot *
+spots_find(const char *command, const struct place_of *places,
+	   const struct placeholder *table, size_t n, size_t *ret_nspots)
+{
+	struct spot *spots = NULL;
+	size_t i = 0, nspots = 0, room = 0;
+
+	while (command[i] != '\0') {
+		const struct placeholder *p = placeholder_at(command + i, table, n);
+
+		if (p == NULL) {
+			i++;
+			continue;
+		}
+		spots = xgrow(spots, nspots + 1, &room, sizeof(*spots));
+		spots[nspots] = (struct spot){ .p = p, .at = i, .place = places[i] };
+		i += strlen(p->name) + 2;
+		spots[nspots].end = i;
+		spots[nspots++].next = command[i];
+	}
+	*ret_nspots = nspots;
+	return spots;
 }
 
 int
@@ -199,28 +262,31 @@ placeholder_fill(const char *command, const struct placeholder *table, size_t n,
 {
 	struct place_of *places = places_find(command);
 	struct buf out = BUF_INIT;
-	size_t i = 0;
+	size_t i, nspots, from = 0;
+	struct spot *spots = spots_find(command, places, table, n, &nspots);
 	int rc = -1;
 
-	while (command[i] != '\0') {
-		struct spot s = { .p = placeholder_at(command + i, table, n), .at = i };
-
-		if (s.p == NULL) {
-			buf_putc(&out, command[i++]);
-			continue;
-		}
-		s.end = i + strlen(s.p->name) + 2;
-		s.place = places[i];
-		s.next = command[s.end];
-		if (put_spot(&out, command, places, &s, err) < 0)
+	for (i = 0; i < nspots; i++) {
+		buf_append(&out, command + from, spots[i].at - from);
+		if (put_spot(&out, command, places, &spots[i], err) < 0)
 			goto out;
-		i = s.end;
+		spots[i].filled_end = out.len;
+		from = spots[i].end;
+	}
+	buf_puts(&out, command + from);
+	if (nspots > 0 &&
+	    !filled_is_sound(command, places, buf_text(&out), spots, nspots)) {
+		(void)refuse(&spots[0],
+			     spots[0].p->nvalues > 0 ? spots[0].p->values[0] : "",
+			     "where it changes how the shell reads the rest", err);
+		goto out;
 	}
 	*ret_command = buf_steal(&out);
 	rc = 0;
 out:
 	buf_release(&out);
 	free(places);
+	free(spots);
 	return rc;
 }
 

@@ -40,7 +40,10 @@ bool cut_explains(enum cut_kind kind, const char *before, size_t nbefore,
  */
 bool manifest_differs_in_version_only(const char *before, size_t nbefore,
 				      const char *after, size_t nafter);
-/* Two texts that are the same once every x.y.z (with -pre and +build) is masked. */
+/*
+ * Two texts that are the same once every x.y.z (`-rc.1` and the like with it) is masked;
+ * a number of four parts is no version.
+ */
 bool text_differs_in_versions_only(const char *before, size_t nbefore, const char *after,
 				   size_t nafter);
 
