@@ -12,7 +12,7 @@ static const char zsh_head[] =
     "}\n"
     "_geonosis() {\n"
     "\tlocal program=$words[1]\n"
-    "\tlocal -a commands\n";
+    "\tlocal -a choices\n";
 
 /* Read by `source` it registers itself; found in fpath it is the function's body. */
 static const char zsh_tail[] = "if [[ $funcstack[1] == _geonosis ]]; then\n"
@@ -20,6 +20,15 @@ static const char zsh_tail[] = "if [[ $funcstack[1] == _geonosis ]]; then\n"
 			       "else\n"
 			       "\tcompdef _geonosis geonosis\n"
 			       "fi\n";
+
+/* A command of somebody else's behind --, which _arguments would take for its name. */
+static const char zsh_command[] = "\t\tlocal -i at=${words[(i)--]}\n"
+				  "\t\tif (( at < CURRENT )); then\n"
+				  "\t\t\tshift at words\n"
+				  "\t\t\t(( CURRENT -= at ))\n"
+				  "\t\t\t_normal\n"
+				  "\t\t\treturn\n"
+				  "\t\tfi\n";
 
 static void
 zsh_add_opt(struct buf *out, const struct opt *o)
@@ -57,8 +66,8 @@ zsh_add_operands(struct buf *out, const struct command *c)
 		buf_puts(out, ")'");
 		break;
 	case OPERAND_COMMAND:
-		buf_puts(out, " \\\n\t\t\t'(-)1:command:_command_names -e'"
-			      " \\\n\t\t\t'*::argument:_normal'");
+		buf_puts(out, " \\\n\t\t\t'(-)1:command: _command_names -e'"
+			      " \\\n\t\t\t'*::argument: _normal'");
 		break;
 	}
 }
@@ -71,7 +80,7 @@ zsh_add_choice(struct buf *out, const struct completion *all,
 	size_t n = parent != NULL ? strlen(parent->name) : 0;
 
 	buf_puts(out, "\tif (( CURRENT == 2 )); then\n"
-		      "\t\tcommands=(\n");
+		      "\t\tchoices=(\n");
 	for (size_t i = 0; i < all->nitems; i++) {
 		const struct command *c = all->items[i];
 
@@ -90,7 +99,7 @@ zsh_add_choice(struct buf *out, const struct completion *all,
 		   "\t\tif [[ $PREFIX == -* ]]; then\n"
 		   "\t\t\tcompadd -- --help%s\n"
 		   "\t\telse\n"
-		   "\t\t\t_describe -t commands command commands\n"
+		   "\t\t\t_describe -t commands command choices\n"
 		   "\t\tfi\n"
 		   "\t\treturn\n"
 		   "\tfi\n"
@@ -117,6 +126,8 @@ zsh_add_cases(struct buf *out, const struct completion *all, const struct comman
 		if (c->nsubcommands > 0) {
 			buf_printf(out, "\t\t_geonosis_%s\n", c->name);
 		} else {
+			if (c->operand == OPERAND_COMMAND)
+				buf_puts(out, zsh_command);
 			buf_puts(out, "\t\t_arguments -s -S");
 			for (size_t k = 0; k < c->nopts; k++)
 				if (!c->opts[k].planned)
@@ -142,7 +153,7 @@ complete_zsh(struct buf *out, const struct completion *c)
 	zsh_add_cases(out, c, NULL);
 	for (size_t i = 0; i < c->nitems; i++)
 		if (c->items[i]->nsubcommands > 0) {
-			buf_printf(out, "_geonosis_%s() {\n\tlocal -a commands\n",
+			buf_printf(out, "_geonosis_%s() {\n\tlocal -a choices\n",
 				   c->items[i]->name);
 			zsh_add_cases(out, c, c->items[i]);
 		}

@@ -31,6 +31,7 @@ CASES = (
     ("gate run --sl", ["--slots"]),
     ("gate run --slots 2 --ex", ["--exclusive"]),
     ("gate run -- zzpro", ["zzprogram"]),
+    ("gate run -- cat outs", ["outside.json"]),
     ("gate budget --", ["--help"]),
     ("completion ", ["bash", "fish", "zsh"]),
     ("help sch", ["schema"]),
