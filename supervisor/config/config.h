@@ -24,7 +24,7 @@ enum {
 };
 
 /* Where something stands in the file, both from 1; column counts bytes. */
-struct place {
+struct file_place {
 	unsigned line;
 	unsigned column;
 };
@@ -50,7 +50,7 @@ enum step_slots {
 struct step {
 	char *id;   /* `fast/2` */
 	char *path; /* `verify.fast[2].parallel[1]`: its place in the file */
-	struct place place;
+	struct file_place place;
 	char *command;
 	enum step_per per;
 	unsigned shards; /* with STEP_PER_SHARD, at least 1 */
@@ -87,7 +87,7 @@ struct item {
 
 struct tier {
 	char *name;
-	struct place place;
+	struct file_place place;
 	struct item *items; /* owned, at least one */
 	size_t nitems;
 	int64_t budget_ms; /* -1: none */

@@ -198,7 +198,7 @@ document_path(const struct document *d, size_t value)
 }
 
 static int __attribute__((format(printf, 5, 0)))
-document_refuse_at(const struct document *d, size_t value, struct place place,
+document_refuse_at(const struct document *d, size_t value, struct file_place place,
 		   struct error *err, const char *fmt, va_list ap)
 {
 	char *path = document_path(d, value);

@@ -20,7 +20,7 @@ struct json_object;
 
 struct document {
 	char *name; /* that stands for the file in messages */
-	struct scan scan;
+	struct config_scan scan;
 	struct json_object *root;
 	struct json_object **nodes; /* by number of the value; borrowed from root */
 };

@@ -33,7 +33,7 @@ keyset_compare(const void *left, const void *right)
 }
 
 static struct keyset_name
-keyset_name(const struct scan *s, size_t value)
+keyset_name(const struct config_scan *s, size_t value)
 {
 	return (struct keyset_name){ config_scan_key(s, value),
 				     s->values[value].key_bytes, value };
@@ -58,7 +58,7 @@ keyset_small(const struct keyset_name *names, size_t n, size_t *ret_first)
 }
 
 static size_t
-keyset_large(const struct scan *s, size_t object, size_t n, size_t *ret_first)
+keyset_large(const struct config_scan *s, size_t object, size_t n, size_t *ret_first)
 {
 	struct keyset_name *names = xreallocarray(NULL, n, sizeof(*names));
 	size_t at = object + 1, again = 0;
@@ -78,7 +78,7 @@ keyset_large(const struct scan *s, size_t object, size_t n, size_t *ret_first)
 }
 
 size_t
-keyset_duplicate(const struct scan *s, size_t object, size_t *ret_first)
+keyset_duplicate(const struct config_scan *s, size_t object, size_t *ret_first)
 {
 	struct keyset_name names[KEYSET_SMALL];
 	size_t n = 0, end = s->values[object].next;

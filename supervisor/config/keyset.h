@@ -13,6 +13,6 @@
  * The first member of an object whose name stood in it before, and in *ret_first
  * where; 0 (never a member) when all differ, *ret_first then untouched.
  */
-size_t keyset_duplicate(const struct scan *s, size_t object, size_t *ret_first);
+size_t keyset_duplicate(const struct config_scan *s, size_t object, size_t *ret_first);
 
 #endif

@@ -32,7 +32,7 @@ static void
 parser_warn(struct parser *p, size_t member)
 {
 	const char *key = document_key(p->d, member), *near = root_key_nearest(key);
-	struct place place = p->d->scan.values[member].key_place;
+	struct file_place place = p->d->scan.values[member].key_place;
 	char *shown;
 
 	if (near == NULL)

@@ -14,10 +14,10 @@
 /* Scan one value; `v` says whose it is, and is filled in. */
 static int scanner_value(struct scanner *s, struct scan_value v, struct error *err);
 
-static struct place
+static struct file_place
 scanner_place(const struct scanner *s, size_t at)
 {
-	return (struct place){ s->line, (unsigned)(at - s->line_start + 1) };
+	return (struct file_place){ s->line, (unsigned)(at - s->line_start + 1) };
 }
 
 /* Refuse what stands at `at`, on the line that is scanned. */
@@ -25,7 +25,7 @@ int
 scanner_refuse(const struct scanner *s, size_t at, struct error *err, const char *fmt,
 	       ...)
 {
-	struct place p = scanner_place(s, at);
+	struct file_place p = scanner_place(s, at);
 	char why[256];
 	va_list ap;
 
@@ -232,7 +232,7 @@ scanner_duplicate(const struct scanner *s, size_t self, struct error *err)
 {
 	struct buf path = BUF_INIT;
 	size_t first, again = keyset_duplicate(&s->scan, self, &first);
-	struct place p, q;
+	struct file_place p, q;
 
 	if (again == 0)
 		return 0;
@@ -360,8 +360,8 @@ scanner_run(struct scanner *s, struct error *err)
 }
 
 int
-config_scan_text(const char *name, const char *text, size_t n, struct scan *ret_scan,
-		 struct error *err)
+config_scan_text(const char *name, const char *text, size_t n,
+		 struct config_scan *ret_scan, struct error *err)
 {
 	struct scanner s = { .name = name, .line = 1, .n = n };
 

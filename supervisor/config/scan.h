@@ -34,16 +34,16 @@ enum scan_kind {
 /* Values are numbered as they begin (pre-order): the root is 0. */
 struct scan_value {
 	enum scan_kind kind;
-	struct place place;
-	struct place key_place; /* of a member */
-	unsigned parent;	/* itself for the root */
-	unsigned next;		/* the first value past this one and all within it */
-	unsigned ordinal;	/* its index in its array or object */
+	struct file_place place;
+	struct file_place key_place; /* of a member */
+	unsigned parent;	     /* itself for the root */
+	unsigned next;		     /* the first value past this one and all within it */
+	unsigned ordinal;	     /* its index in its array or object */
 	unsigned key; /* of a member: where its name is, see config_scan_key() */
 	unsigned key_bytes;
 };
 
-struct scan {
+struct config_scan {
 	struct buf text; /* strict JSON */
 	struct scan_value *values;
 	size_t nvalues;
@@ -61,12 +61,12 @@ struct scan {
  * `<name>:<line>:<column>: <why>` and *ret_scan untouched.  Takes time
  * proportional to n (n log n in the number of keys).
  */
-int config_scan_text(const char *name, const char *text, size_t n, struct scan *ret_scan,
-		     struct error *err);
+int config_scan_text(const char *name, const char *text, size_t n,
+		     struct config_scan *ret_scan, struct error *err);
 /* The unescaped name of a member of an object; "" for other values. */
-const char *config_scan_key(const struct scan *s, size_t value);
+const char *config_scan_key(const struct config_scan *s, size_t value);
 /* Append the JSON path: `verify.fast[2].proves`; nothing for the root. */
-void config_scan_path(const struct scan *s, size_t value, struct buf *out);
-void config_scan_release(struct scan *s);
+void config_scan_path(const struct config_scan *s, size_t value, struct buf *out);
+void config_scan_release(struct config_scan *s);
 
 #endif

@@ -12,7 +12,7 @@ enum {
 };
 
 const char *
-config_scan_key(const struct scan *s, size_t value)
+config_scan_key(const struct config_scan *s, size_t value)
 {
 	return s->values[value].key_bytes > 0 ? s->keys.data + s->values[value].key : "";
 }
@@ -60,7 +60,7 @@ path_append_key(struct buf *out, const char *key, size_t bytes)
 }
 
 void
-config_scan_path(const struct scan *s, size_t value, struct buf *out)
+config_scan_path(const struct config_scan *s, size_t value, struct buf *out)
 {
 	size_t chain[CONFIG_DEPTH_MAX + 1], n = 0;
 
@@ -77,12 +77,12 @@ config_scan_path(const struct scan *s, size_t value, struct buf *out)
 }
 
 void
-config_scan_release(struct scan *s)
+config_scan_release(struct config_scan *s)
 {
 	if (s == NULL)
 		return;
 	buf_release(&s->text);
 	buf_release(&s->keys);
 	free(s->values);
-	*s = (struct scan)SCAN_INIT;
+	*s = (struct config_scan)SCAN_INIT;
 }

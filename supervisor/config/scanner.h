@@ -16,7 +16,7 @@
 #include "supervisor/config/scan.h"
 
 struct scanner {
-	struct scan scan;
+	struct config_scan scan;
 	const char *name;
 	char *text; /* scan.text.data: what is not JSON is overwritten by spaces */
 	size_t n;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The byte at a place: lines end at \n, columns count bytes (after a BOM). */
 static const char *
-place_byte(const char *text, size_t n, struct place p)
+place_byte(const char *text, size_t n, struct file_place p)
 {
 	const char *s = text, *end = text + n;
 
@@ -58,7 +58,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data;
 	struct error err = ERROR_INIT;
 	struct document d = DOCUMENT_INIT;
-	struct scan s = SCAN_INIT;
+	struct config_scan s = SCAN_INIT;
 
 	if (config_scan_text("f", text, size, &s, &err) < 0) {
 		if (strncmp(err.text, "f:", 2) != 0)

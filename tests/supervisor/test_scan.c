@@ -7,11 +7,11 @@
 #include "ipc/mem.h"
 #include "supervisor/config/scan.h"
 
-static struct scan
+static struct config_scan
 scan_good(const char *text, size_t n)
 {
 	struct error err = ERROR_INIT;
-	struct scan s = SCAN_INIT;
+	struct config_scan s = SCAN_INIT;
 
 	cr_assert(config_scan_text("f", text, n, &s, &err) == 0, "%s: %s", text,
 		  err.text);
@@ -36,7 +36,7 @@ Test(scan, hands_on_strict_json_of_the_same_length)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct scan s = scan_good(rows[i].in, strlen(rows[i].in));
+		struct config_scan s = scan_good(rows[i].in, strlen(rows[i].in));
 
 		cr_expect(strcmp(buf_text(&s.text), rows[i].out) == 0, "%s: %s",
 			  rows[i].in, buf_text(&s.text));
@@ -61,7 +61,7 @@ Test(scan, knows_where_each_value_stands)
 		{ "a[1][\"b c\"]", 2, 20, SCAN_TRUE },
 		{ "[\"x.y\"]", 4, 17, SCAN_NULL },
 	};
-	struct scan s = scan_good(text, sizeof(text) - 1);
+	struct config_scan s = scan_good(text, sizeof(text) - 1);
 
 	cr_assert(s.nvalues == sizeof(rows) / sizeof(rows[0]));
 	for (size_t i = 0; i < s.nvalues; i++) {
@@ -86,7 +86,7 @@ Test(scan, unescapes_keys)
 {
 	static const char text[] = "{\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac"
 				   "\\ud83d\\ude00\": 1, \"\": 2}";
-	struct scan s = scan_good(text, sizeof(text) - 1);
+	struct config_scan s = scan_good(text, sizeof(text) - 1);
 
 	cr_expect(strcmp(config_scan_key(&s, 1), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac"
 						 "\xf0\x9f\x98\x80") == 0,
@@ -98,7 +98,7 @@ Test(scan, unescapes_keys)
 
 Test(scan, leaves_its_output_alone_when_it_refuses)
 {
-	struct scan s = SCAN_INIT;
+	struct config_scan s = SCAN_INIT;
 	struct error err = ERROR_INIT;
 
 	s.nvalues = 7;
@@ -117,7 +117,7 @@ Test(scan, refuses_every_cut)
 	static const char text[] =
 	    "{\"k\\u0041\": [1.5e+3, -0, true, false, null, \"a\\n\","
 	    " {\"b\": [[]]}, /* c */ \"\xe2\x82\xac\",],}";
-	struct scan s = SCAN_INIT;
+	struct config_scan s = SCAN_INIT;
 	struct error err;
 
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
@@ -136,7 +136,7 @@ scan_time(const char *open, const char *unit, const char *tail, const char *clos
 	  size_t times)
 {
 	struct buf text = BUF_INIT;
-	struct scan s = SCAN_INIT;
+	struct config_scan s = SCAN_INIT;
 	struct error err = ERROR_INIT;
 	int64_t start;
 
@@ -185,7 +185,7 @@ Test(scan, takes_large_texts, .timeout = 60)
 Test(scan, bounds_the_number_of_values)
 {
 	struct buf text = BUF_INIT;
-	struct scan s = SCAN_INIT;
+	struct config_scan s = SCAN_INIT;
 	struct error err = ERROR_INIT;
 
 	buf_putc(&text, '[');
