@@ -195,5 +195,16 @@ int
 commit_of_name(const struct repository *r, const char *name,
 	       char ret_hex[DIGEST_HEX_SIZE], struct error *err)
 {
-	return *name == '\0' ? 0 : name_ask(r, name, "^{commit}", ret_hex, err);
+	uint8_t id[OBJECT_ID_MAX];
+	char hex[DIGEST_HEX_SIZE];
+	int rc;
+
+	/* The name alone first: some (`:/text`) reach to their end. */
+	rc = *name == '\0' ? 0 : name_ask(r, name, "", hex, err);
+	if (rc != 1)
+		return rc;
+	if (commit_parse(r, hex, id) < 0 || commit_peel(r, id) != 1)
+		return name_ask(r, hex, "^{commit}", ret_hex, err);
+	hex_encode(id, id_size(r), ret_hex);
+	return 1;
 }

@@ -100,13 +100,14 @@ inners_compute(struct scan *s, const struct tree_key_options *options, unsigned 
  */
 static bool
 change_judge(const struct scan *s, const struct walk_item *item,
-	     const struct tree_inner *inner, enum tree_change_kind *ret_kind)
+	     const struct tree_inner *inner, bool want_unlisted,
+	     enum tree_change_kind *ret_kind)
 {
 	static const uint8_t none[OBJECT_ID_MAX];
 	size_t id_size = object_format_size(s->settings.format);
 
 	*ret_kind = item->kind;
-	if (item->dropped || (item->flags & WALK_UNLISTED))
+	if (item->dropped || ((item->flags & WALK_UNLISTED) && !want_unlisted))
 		return false;
 	if (!(item->flags & WALK_REPOSITORY) || inner == NULL)
 		return true;
@@ -139,7 +140,7 @@ changes_fill(struct tree_key *k, const struct scan *s, const struct tree_inner *
 		enum tree_change_kind kind;
 
 		if (!change_judge(s, &w->items[i], inner == NULL ? NULL : &inner[i],
-				  &kind))
+				  want_unlisted, &kind))
 			continue;
 		k->changes[k->nchanges++] =
 		    (struct tree_change){ .path = xstrdup(w->items[i].path),
