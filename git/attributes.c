@@ -126,8 +126,7 @@ attributes_load(const struct place *p, const struct settings *s, char *const *di
 	a->fold_case = s->ignore_case;
 	a->all[SORT_FILTER] = is_hidden;
 	a->all[SORT_LINES] = is_hidden || s->autocrlf;
-	if (getenv("GIT_ATTR_NOSYSTEM") == NULL)
-		file_load(a, "/etc/gitattributes", "");
+	file_load(a, "/etc/gitattributes", "");
 	file_load(a, s->attributes_file, "");
 	file_load(a, info, "");
 	for (i = 0; i < ndirs; i++) {

@@ -24,7 +24,7 @@ top_settle(struct scan *s, struct error *err)
 	char *path, *real;
 
 	if (tree == NULL) {
-		if (!s->settings.is_bare || s->place.is_linked)
+		if (!s->settings.is_bare)
 			return 1;
 		s->why =
 		    xasprintf("%s is bare: it has no working tree", s->place.git_dir);

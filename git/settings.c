@@ -200,6 +200,14 @@ core_boolean_set(struct settings *s, const char *name, const char *value)
 	return 0;
 }
 
+/* Keys of core that only a repository's own files can set. */
+static bool
+is_of_place(const char *name)
+{
+	return strcmp(name, "worktree") == 0 || strcmp(name, "bare") == 0 ||
+	       strcmp(name, "repositoryformatversion") == 0;
+}
+
 /* 1 when the key is one of ours, 0 when not, -1 when its value puzzles. */
 static int
 setting_set(struct settings *s, enum scope scope, const char *key, const char *value)
@@ -217,11 +225,16 @@ setting_set(struct settings *s, enum scope scope, const char *key, const char *v
 	if (strncmp(key, "core.", 5) != 0)
 		return 0;
 	key += 5;
+	if (scope == SCOPE_USER && is_of_place(key))
+		return 0;
 	if (strcmp(key, "worktree") == 0) {
 		if (value == NULL)
 			return -1;
-		if (scope == SCOPE_PLACE)
-			text_set(&s->work_tree, xstrdup(value));
+		text_set(&s->work_tree, xstrdup(value));
+		return 1;
+	}
+	if (strcmp(key, "repositoryformatversion") == 0) {
+		s->version = value == NULL ? -1 : atoi(value);
 		return 1;
 	}
 	if (strcmp(key, "excludesfile") != 0 && strcmp(key, "attributesfile") != 0)
@@ -327,13 +340,14 @@ out:
 
 /* Records of `git config --list -z --show-scope`: scope NUL key LF value NUL. */
 static void
-listing_take(struct settings *s, const struct buf *answer)
+listing_take(struct settings *s, const struct place *place, const struct buf *answer)
 {
 	const char *p = buf_text(answer), *end = p + answer->len;
 
 	while (p < end) {
 		const char *scope = p, *record = scope + strlen(scope) + 1;
 		const char *value;
+		bool is_own;
 		char *key;
 
 		if (record >= end)
@@ -343,12 +357,14 @@ listing_take(struct settings *s, const struct buf *answer)
 		key = value == NULL ? xstrdup(record)
 				    : xstrndup(record, (size_t)(value - record));
 		value = value == NULL ? NULL : value + 1;
-		(void)setting_set(s,
-				  strcmp(scope, "local") == 0 ||
-					  strcmp(scope, "worktree") == 0
-				      ? SCOPE_PLACE
-				      : SCOPE_USER,
-				  key, value);
+		is_own = strcmp(scope, "worktree") == 0;
+		if (!place->is_linked || is_own || strncmp(key, "core.", 5) != 0 ||
+		    !is_of_place(key + 5))
+			(void)setting_set(s,
+					  is_own || strcmp(scope, "local") == 0
+					      ? SCOPE_PLACE
+					      : SCOPE_USER,
+					  key, value);
 		free(key);
 	}
 }
@@ -367,7 +383,7 @@ settings_ask(struct settings *s, const struct place *p, struct error *err)
 	s->puzzle = NULL;
 	settings_release(s);
 	*s = fresh;
-	listing_take(s, &answer);
+	listing_take(s, p, &answer);
 	buf_release(&answer);
 	return 0;
 }
@@ -393,10 +409,19 @@ settings_read_place(struct settings *s, const struct place *p, struct error *err
 
 	if (scope_file_read(s, local, SCOPE_PLACE, err) < 0)
 		goto out;
+	/* What the common file says of them is true of the main working tree only. */
+	if (p->is_linked) {
+		text_set(&s->work_tree, NULL);
+		s->is_bare = false;
+	}
 	if (s->has_worktree_config && scope_file_read(s, own, SCOPE_PLACE, err) < 0)
 		goto out;
 	if (s->puzzle != NULL && settings_ask(s, p, err) < 0)
 		goto out;
+	if (s->version == 0)
+		text_set(&s->unknown, NULL); /* extensions begin with version 1 */
+	if (s->version < 0 || s->version > 1)
+		text_set(&s->unknown, xstrdup("core.repositoryFormatVersion"));
 	user_file_settle(&s->excludes_file, "ignore", p);
 	user_file_settle(&s->attributes_file, "attributes", p);
 	rc = 0;

@@ -17,6 +17,7 @@
 #include "ipc/error.h"
 
 struct settings {
+	int version; /* core.repositoryFormatVersion */
 	enum object_format format;
 	bool file_mode;	   /* core.fileMode: the x bit on disk counts */
 	bool symlinks;	   /* core.symlinks */
