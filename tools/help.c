@@ -173,11 +173,10 @@ static const struct command schema = {
 	.name = "schema",
 	.operands = "",
 	.summary = "print the JSON Schema of geonosis.json",
-	.about = "Prints the JSON Schema (2020-12) of geonosis.json, for editors. It "
-		 "takes what\n"
-		 "geonosis takes, and more where a schema cannot tell: names of tiers, "
-		 "globs,\n"
-		 "regexes, cycles.\n",
+	.about =
+	    "Prints the JSON Schema (2020-12) of geonosis.json, for editors. It takes\n"
+	    "what geonosis takes, and more where a schema cannot tell: globs, regexes,\n"
+	    "cycles, keys that stand twice.\n",
 };
 
 static const struct command completion = {

@@ -55,10 +55,11 @@ tier_names_release(struct tier_names *n)
 	*n = (struct tier_names){ NULL, 0 };
 }
 
+const char *const tier_names_taken[] = { "prove", "stats", "green", "lint-config", NULL };
+
 const char *
 tier_name_fault(const char *name)
 {
-	static const char *const taken[] = { "prove", "stats", "green", "lint-config" };
 	size_t n = strlen(name);
 
 	if (n == 0)
@@ -75,8 +76,8 @@ tier_name_fault(const char *name)
 		return "no git ref can end with \".\"";
 	if (n >= 5 && strcmp(name + n - 5, ".lock") == 0)
 		return "no git ref can end with \".lock\"";
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		if (strcmp(name, taken[i]) == 0)
+	for (size_t i = 0; tier_names_taken[i] != NULL; i++)
+		if (strcmp(name, tier_names_taken[i]) == 0)
 			return "\"geonosis verify\" has a command of that name";
 	return NULL;
 }

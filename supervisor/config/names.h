@@ -25,6 +25,8 @@ struct tier_names tier_names_of(const struct config *c);
 bool tier_names_find(const struct tier_names *n, const char *name, size_t *ret_tier);
 void tier_names_release(struct tier_names *n);
 
+/* Names that are commands of `geonosis verify`, and no tier's; NULL ends them. */
+extern const char *const tier_names_taken[];
 /* Why a name cannot be a tier's, or NULL when it can. */
 const char *tier_name_fault(const char *name);
 /* `did you mean "fast"? the tiers are fast, full`; freed by the caller. */

@@ -7,6 +7,7 @@
 #include "supervisor/base/json.h"
 #include "supervisor/config/config.h"
 #include "supervisor/config/keys.h"
+#include "supervisor/config/names.h"
 
 static struct json_object *
 schema_type(const char *type, const char *about)
@@ -29,6 +30,15 @@ schema_text(const char *about)
 }
 
 static struct json_object *
+schema_pattern(const char *pattern)
+{
+	struct json_object *schema = js_object();
+
+	js_add_string(schema, "pattern", pattern);
+	return schema;
+}
+
+static struct json_object *
 schema_number(int64_t min, int64_t max, const char *about)
 {
 	struct json_object *schema = schema_type("integer", about);
@@ -39,11 +49,11 @@ schema_number(int64_t min, int64_t max, const char *about)
 }
 
 static struct json_object *
-schema_list(const char *about)
+schema_list(const char *about, struct json_object *item)
 {
 	struct json_object *schema = schema_type("array", about);
 
-	js_add(schema, "items", schema_text(NULL));
+	js_add(schema, "items", item);
 	return schema;
 }
 
@@ -113,7 +123,10 @@ schema_key(const struct step_key *key)
 
 	switch (key->type) {
 	case KEY_TEXT:
-		return schema_text(key->about);
+		schema = schema_text(key->about);
+		if (key == &step_keys[STEP_TURBO])
+			js_add(schema, "not", schema_pattern("^-"));
+		return schema;
 	case KEY_REGEX:
 		schema = schema_type("string", key->about);
 		js_add_int(schema, "minLength", 1);
@@ -127,7 +140,7 @@ schema_key(const struct step_key *key)
 	case KEY_SHARDS:
 		return schema_number(1, SHARDS_MAX, key->about);
 	case KEY_PATHS:
-		return schema_list(key->about);
+		return schema_list(key->about, schema_text(NULL));
 	case KEY_PROVES:
 		return schema_proves(key->about);
 	case KEY_SLOTS:
@@ -236,14 +249,30 @@ schema_step(void)
 }
 
 static struct json_object *
+schema_tier_name(void)
+{
+	struct json_object *schema = schema_pattern("^[A-Za-z0-9][A-Za-z0-9._-]*$");
+	struct json_object *not = js_object(), *any = js_array(), *words = js_object(),
+			   *taken = js_array();
+
+	for (size_t i = 0; tier_names_taken[i] != NULL; i++)
+		js_push(taken, js_string(tier_names_taken[i]));
+	js_add(words, "enum", taken);
+	js_push(any, words);
+	js_push(any, schema_pattern("\\.\\.|\\.$|\\.lock$"));
+	js_add(not, "anyOf", any);
+	js_add(schema, "not", not );
+	js_add_int(schema, "maxLength", CONFIG_TIER_NAME_MAX);
+	return schema;
+}
+
+static struct json_object *
 schema_tiers(const char *about)
 {
-	struct json_object *schema = schema_type("object", about), *names = js_object();
+	struct json_object *schema = schema_type("object", about);
 
-	js_add_string(names, "pattern", "^[A-Za-z0-9][A-Za-z0-9._-]*$");
-	js_add_int(names, "maxLength", CONFIG_TIER_NAME_MAX);
 	js_add_int(schema, "minProperties", 1);
-	js_add(schema, "propertyNames", names);
+	js_add(schema, "propertyNames", schema_tier_name());
 	js_add(schema, "additionalProperties", schema_steps("The steps of a tier."));
 	return schema;
 }
@@ -265,7 +294,7 @@ static struct json_object *
 schema_root_key(enum root_key_id id)
 {
 	const char *about = root_keys[id].about;
-	struct json_object *schema;
+	struct json_object *schema, *item;
 
 	switch (id) {
 	case ROOT_VERIFY:
@@ -277,14 +306,20 @@ schema_root_key(enum root_key_id id)
 		return schema;
 	case ROOT_CAPS:
 		return schema_caps(about);
+	case ROOT_KEY_ENV:
+		item = schema_text(NULL);
+		js_add(item, "not", schema_pattern("[= \\t\\n]"));
+		return schema_list(about, item);
+	case ROOT_KEY_FILES:
+		item = schema_text(NULL);
+		js_add(item, "not", schema_pattern("^/"));
+		return schema_list(about, item);
 	case ROOT_DOCUMENTS:
 	case ROOT_VERSION_FILES:
-	case ROOT_KEY_ENV:
-	case ROOT_KEY_FILES:
 	case ROOT_KEYS:
 		break;
 	}
-	return schema_list(about);
+	return schema_list(about, schema_text(NULL));
 }
 
 void

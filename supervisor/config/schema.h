@@ -10,7 +10,7 @@
 
 /*
  * Append the schema.  It accepts what config_parse() accepts, and more where a schema
- * cannot tell: names of tiers, globs, regexes, cycles.
+ * cannot tell: globs, regexes, cycles, keys that stand twice.
  */
 void config_schema(struct buf *out);
 
