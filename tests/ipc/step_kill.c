@@ -292,7 +292,7 @@ static const struct scenario {
 	{ "take an offer", before_hold_all, ready_queue, TURN_RELEASE, act_poll },
 	{ "reap a dead holder and serve another", before_dead_and_queue, ready_seat,
 	  TURN_NONE, act_reap_for_others },
-	{ "mend a table cut off under holders", before_hold_one, ready_queue, TURN_NONE,
+	{ "mend a table cut off under holders", before_hold_all, ready_queue, TURN_NONE,
 	  act_mend },
 	{ "change the budget", before_hold_one, ready_seat, TURN_QUEUE, act_budget },
 	{ "nest, and outlive the outer hold", nothing, ready_hold_all, TURN_QUEUE,
