@@ -135,8 +135,10 @@ index_get(struct scan *s, bool ask_always, struct error *err)
 static int
 disk_walk(struct scan *s, const struct tree_key_options *options, struct error *err)
 {
-	if (walk_tree(&s->place, &s->settings, &s->index, s->objects, options->threads,
-		      &s->walk, err) < 0)
+	const struct walk_source source = { &s->place, &s->settings, &s->index,
+					    s->objects, options->threads };
+
+	if (walk_tree(&source, &s->walk, err) < 0)
 		return -1;
 	if (!s->walk.wants_expansion)
 		return 0;
@@ -145,8 +147,7 @@ disk_walk(struct scan *s, const struct tree_key_options *options, struct error *
 	if (index_ask(s, "a directory that the sparse index leaves out is there", err) <
 	    0)
 		return -1;
-	return walk_tree(&s->place, &s->settings, &s->index, s->objects, options->threads,
-			 &s->walk, err);
+	return walk_tree(&source, &s->walk, err);
 }
 
 int

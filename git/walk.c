@@ -243,27 +243,27 @@ walk_end(struct walk *w)
 }
 
 int
-walk_tree(const struct place *place, const struct settings *settings,
-	  const struct index *index, struct objects *objects, unsigned threads,
-	  struct walk_result *ret_result, struct error *err)
+walk_tree(const struct walk_source *source, struct walk_result *ret_result,
+	  struct error *err)
 {
-	struct walk w = { .settings = settings,
-			  .index = index,
-			  .objects = objects,
-			  .root = strcmp(place->root, "/") == 0 ? "" : place->root };
-	size_t n = threads_count(threads, index->nentries), i;
-	struct walk_thread *all;
+	const char *root = source->place->root;
+	struct walk w = { .settings = source->settings,
+			  .index = source->index,
+			  .objects = source->objects,
+			  .root = strcmp(root, "/") == 0 ? "" : root };
+	size_t n = threads_count(source->threads, source->index->nentries), i;
 	struct walk_result r = WALK_RESULT_INIT;
+	struct walk_thread *all;
 
-	w.root_fd = open(place->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w.root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w.root_fd < 0)
-		return error_system(err, "%s", place->root);
-	r.states = xcalloc(index->nentries + 1, 1);
+		return error_system(err, "%s", root);
+	r.states = xcalloc(source->index->nentries + 1, 1);
 	w.states = r.states;
 	all = xcalloc(n, sizeof(*all));
 	for (i = 0; i < n; i++)
 		all[i].w = &w;
-	walk_begin(&w, place);
+	walk_begin(&w, source->place);
 	threads_run(all, n);
 	for (i = 0; i < n; i++)
 		thread_collect(&all[i], &r);

@@ -67,13 +67,17 @@ struct walk_result {
 		.items = NULL \
 	}
 
-/*
- * `objects` serves ignore files that are in the index only; threads 0: by the number
- * of processors.
- */
-int walk_tree(const struct place *place, const struct settings *settings,
-	      const struct index *index, struct objects *objects, unsigned threads,
-	      struct walk_result *ret_result, struct error *err);
+/* What is walked; all borrowed. */
+struct walk_source {
+	const struct place *place;
+	const struct settings *settings;
+	const struct index *index;
+	struct objects *objects; /* for ignore files that are in the index only */
+	unsigned threads;	 /* 0: by the number of processors */
+};
+
+int walk_tree(const struct walk_source *source, struct walk_result *ret_result,
+	      struct error *err);
 void walk_result_release(struct walk_result *r);
 
 #endif

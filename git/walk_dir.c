@@ -258,15 +258,16 @@ names_read(struct walk_thread *t, struct walk_dir *dir, int fd)
 	}
 }
 
-static void
+static struct walk_dir *
 dir_push(struct walk_thread *t, struct walk_dir *dir, const char *name, size_t len,
-	 size_t from, size_t to, bool is_unlisted)
+	 size_t from, size_t to)
 {
 	struct walk_dir *below = walk_dir_new(dir, name, len, from, to);
 
-	below->is_unlisted = dir->is_unlisted || is_unlisted;
+	below->is_unlisted = dir->is_unlisted;
 	t->found = xgrow(t->found, t->nfound + 1, &t->found_room, sizeof(below));
 	t->found[t->nfound++] = below;
+	return below;
 }
 
 static bool
@@ -292,7 +293,7 @@ place_enter(struct walk_thread *t, struct walk_dir *dir, int fd,
 	}
 	free(name);
 	if (is_submodule)
-		dir_push(t, dir, c->name, c->len, c->from, c->from, true);
+		dir_push(t, dir, c->name, c->len, c->from, c->from)->is_unlisted = true;
 	else
 		untracked_keep(t, c->type, c->name, c->len);
 }
@@ -317,7 +318,7 @@ child_check(struct walk_thread *t, struct walk_dir *dir, int fd,
 	} else if (c->is_seen && c->type == DT_DIR) {
 		t->wants_expansion |= c->kind == CHILD_SPARSE;
 		if (c->kind == CHILD_DIR)
-			dir_push(t, dir, c->name, c->len, c->from, c->to, false);
+			(void)dir_push(t, dir, c->name, c->len, c->from, c->to);
 	} else {
 		walk_entries_gone(t, c->from, c->to);
 		if (c->is_seen && (c->type == DT_REG || c->type == DT_LNK))
@@ -365,7 +366,7 @@ untracked_take(struct walk_thread *t, struct walk_dir *dir, int fd, unsigned cha
 	else if (walk_is_repository(t->w, dir, fd, name))
 		walk_repository_add(t, dir, t->path.data, t->path.len);
 	else
-		dir_push(t, dir, name, n, dir->to, dir->to, false);
+		(void)dir_push(t, dir, name, n, dir->to, dir->to);
 }
 
 static void
