@@ -25,19 +25,34 @@ struct writer {
 };
 
 static void
-record_put(struct writer *w, const char *path, size_t len, uint32_t mode,
-	   const uint8_t *id)
+number_encode(uint64_t n, uint8_t *bytes, unsigned count)
 {
-	const uint32_t n = (uint32_t)len;
-	const uint8_t head[4] = { (uint8_t)(n >> 24), (uint8_t)(n >> 16),
-				  (uint8_t)(n >> 8), (uint8_t)n };
-	const uint8_t tail[4] = { (uint8_t)(mode >> 24), (uint8_t)(mode >> 16),
-				  (uint8_t)(mode >> 8), (uint8_t)mode };
+	while (count-- > 0) {
+		bytes[count] = (uint8_t)n;
+		n >>= 8;
+	}
+}
 
-	buf_append(&w->pending, head, sizeof(head));
-	buf_append(&w->pending, path, len);
+struct record {
+	const char *path;
+	size_t len;
+	uint32_t mode;
+	uint64_t size;
+	const uint8_t *id;
+};
+
+static void
+record_put(struct writer *w, const struct record *r)
+{
+	uint8_t len[4], tail[12];
+
+	number_encode(r->len, len, 4);
+	number_encode(r->mode, tail, 4);
+	number_encode(r->mode == INDEX_MODE_LINK ? 0 : r->size, tail + 4, 8);
+	buf_append(&w->pending, len, sizeof(len));
+	buf_append(&w->pending, r->path, r->len);
 	buf_append(&w->pending, tail, sizeof(tail));
-	buf_append(&w->pending, id, w->id_size);
+	buf_append(&w->pending, r->id, w->id_size);
 	if (w->pending.len >= FLUSH_AT) {
 		digest_add(&w->digest, w->pending.data, w->pending.len);
 		buf_clear(&w->pending);
@@ -65,8 +80,12 @@ stages_put(struct writer *w, const struct walk_item *item)
 	     i++) {
 		const struct index_entry *e = &x->entries[i];
 
-		record_put(w, e->path, e->len,
-			   e->mode | (uint32_t)e->stage << RECORD_STAGE_SHIFT, e->id);
+		const struct record r = { e->path, e->len,
+					  e->mode | (uint32_t)e->stage
+							<< RECORD_STAGE_SHIFT,
+					  0, e->id };
+
+		record_put(w, &r);
 	}
 }
 
@@ -94,9 +113,26 @@ staged_put(struct writer *w, const struct walk_item *item, size_t len, uint32_t 
 		    head_tree_new(&s->place, &s->settings, &s->head, s->objects);
 	if (head_tree_find(s->head_tree, item->path, len, &head_mode, head_id, err) < 0)
 		return -1;
-	if (!side_equals(w, staged_mode, staged_id, head_mode, head_id))
-		record_put(w, item->path, len, staged_mode | RECORD_STAGED, staged_id);
+	if (!side_equals(w, staged_mode, staged_id, head_mode, head_id)) {
+		const struct record r = { item->path, len, staged_mode | RECORD_STAGED, 0,
+					  staged_id };
+
+		record_put(w, &r);
+	}
 	return 0;
+}
+
+static void
+entry_put(struct writer *w, size_t at, enum walk_state state)
+{
+	const struct index_entry *e = &w->s->index.entries[at];
+	const struct record r = { e->path, e->len,
+				  e->mode |
+				      (state == WALK_LEFT_OUT ? RECORD_LEFT_OUT : 0),
+				  w->s->walk.sizes[at], e->id };
+
+	if (state == WALK_CLEAN || state == WALK_LEFT_OUT)
+		record_put(w, &r);
 }
 
 static int
@@ -104,21 +140,19 @@ item_put(struct writer *w, const struct walk_item *item, const struct tree_inner
 	 struct error *err)
 {
 	bool is_repository = item->flags & WALK_REPOSITORY;
-	size_t len = item->len;
+	bool is_opaque = item->flags & WALK_OPAQUE;
+	size_t len = item->len - (item->path[item->len - 1] == '/');
 	const uint8_t *id = is_repository ? inner->head : item->id;
+	const struct record r = { item->path, len,
+				  item->mode | (is_opaque ? RECORD_OPAQUE : 0),
+				  item->size, id };
 
 	if (item->dropped) {
-		const struct index_entry *e = &w->s->index.entries[item->entry];
-
-		record_put(w, e->path, e->len, e->mode, e->id);
+		entry_put(w, item->entry, WALK_CLEAN);
 		return 0;
 	}
-	if (item->path[len - 1] == '/')
-		len--;
-	if (item->mode != 0 || (item->flags & WALK_OPAQUE))
-		record_put(w, item->path, len,
-			   item->mode | (item->flags & WALK_OPAQUE ? RECORD_OPAQUE : 0),
-			   id);
+	if (item->mode != 0 || is_opaque)
+		record_put(w, &r);
 	if (is_repository)
 		buf_append(&w->pending, inner->tree, DIGEST_SIZE);
 	if (item->kind == TREE_CHANGE_UNMERGED) {
@@ -126,15 +160,6 @@ item_put(struct writer *w, const struct walk_item *item, const struct tree_inner
 		return 0;
 	}
 	return staged_put(w, item, len, item->mode, id, err);
-}
-
-static void
-entry_put(struct writer *w, const struct index_entry *e, enum walk_state state)
-{
-	if (state == WALK_CLEAN)
-		record_put(w, e->path, e->len, e->mode, e->id);
-	else if (state == WALK_LEFT_OUT)
-		record_put(w, e->path, e->len, e->mode | RECORD_LEFT_OUT, e->id);
 }
 
 /* Does the entry come before the item? */
@@ -169,16 +194,14 @@ tree_digest(struct scan *s, const struct tree_inner *inner, uint8_t ret[DIGEST_S
 		for (; entry < s->index.nentries &&
 		       entry_is_first(&s->index.entries[entry], item);
 		     entry++)
-			entry_put(&w, &s->index.entries[entry],
-				  (enum walk_state)walk->states[entry]);
+			entry_put(&w, entry, (enum walk_state)walk->states[entry]);
 		/* Its own entry has nothing more to say. */
 		if (item->dropped)
 			walk->states[item->entry] = WALK_ITEM;
 		rc = item_put(&w, item, inner == NULL ? NULL : &inner[i], err);
 	}
 	for (; entry < s->index.nentries; entry++)
-		entry_put(&w, &s->index.entries[entry],
-			  (enum walk_state)walk->states[entry]);
+		entry_put(&w, entry, (enum walk_state)walk->states[entry]);
 	digest_add(&w.digest, w.pending.data, w.pending.len);
 	digest_add_u32(&w.digest, 0);
 	digest_end(&w.digest, ret);

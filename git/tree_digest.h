@@ -4,13 +4,16 @@
  *
  *   "geonosis tree 1" NUL, object format, HEAD's id (none: zeros)
  *   for each path, in bytewise order, what lies on disk:
- *     u32 length, path, u32 mode | flags, id          numbers big-endian
+ *     u32 length, path, u32 mode | flags, u64 size of a file on disk, id
  *     for a repository inside the tree: its own digest after that
- *   u32 0
+ *   u32 0                                             numbers are big-endian
  *
  * Tracked and untracked files have the same records, so that `git add` of what lies on
- * disk changes nothing.  What the index has and the disk has not comes in a record of
- * its own, flagged, where HEAD has not the same.
+ * disk changes nothing.  The size says something only of a file that git keeps in another
+ * form (line endings, a filter): with the id the index has, it tells the two forms apart.
+ * An id is as strong as the repository's format, SHA-1 or SHA-256.  What the index has
+ * and the disk has not comes in a record of its own, flagged, where HEAD has not the
+ * same.
  */
 #ifndef GIT_TREE_DIGEST_H
 #define GIT_TREE_DIGEST_H

@@ -259,7 +259,9 @@ walk_tree(const struct walk_source *source, struct walk_result *ret_result,
 	if (w.root_fd < 0)
 		return error_system(err, "%s", root);
 	r.states = xcalloc(source->index->nentries + 1, 1);
+	r.sizes = xcalloc(source->index->nentries + 1, sizeof(*r.sizes));
 	w.states = r.states;
+	w.sizes = r.sizes;
 	all = xcalloc(n, sizeof(*all));
 	for (i = 0; i < n; i++)
 		all[i].w = &w;
@@ -288,5 +290,6 @@ walk_result_release(struct walk_result *r)
 	free(r->items);
 	free(r->attribute_dirs);
 	free(r->states);
+	free(r->sizes);
 	*r = (struct walk_result)WALK_RESULT_INIT;
 }

@@ -48,6 +48,7 @@ struct walk_item {
 	uint8_t flags;
 	bool dropped; /* found to be no change after all */
 	enum tree_change_kind kind;
+	uint64_t size;		   /* of a file on disk */
 	uint8_t id[OBJECT_ID_MAX]; /* of what lies on disk, as git would name it raw */
 };
 
@@ -55,6 +56,7 @@ struct walk_result {
 	struct walk_item *items; /* sorted bytewise by path */
 	size_t nitems;
 	uint8_t *states;       /* enum walk_state of each index entry */
+	uint64_t *sizes;       /* on disk, of each entry that is a file and clean */
 	size_t nstale;	       /* entries that were clean, but had to be read to know */
 	char **attribute_dirs; /* where a .gitattributes lies: "" or "a/b" */
 	size_t nattribute_dirs;

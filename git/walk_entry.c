@@ -83,6 +83,18 @@ is_racy(const struct walk *w, const struct stat *st)
 }
 
 /*
+ * Was the file of another size when git last looked?  Where its bytes are the blob's
+ * now, it then had them in another form: git calls that modified, and so do we.
+ */
+static bool
+size_differs(const struct index_entry *e, const struct stat *st)
+{
+	uint32_t indexed = index_stat_word(e, INDEX_STAT_BYTES);
+
+	return indexed != 0 && S_ISREG(st->st_mode) && indexed != (uint32_t)st->st_size;
+}
+
+/*
  * git writes a size of 0 for entries that it found racy itself; those prove nothing
  * unless the content is known to be empty.
  */
@@ -279,6 +291,8 @@ walk_entry_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
 		return;
 	}
 	mode = mode_against(w->settings, &st, e->mode);
+	if (S_ISREG(st.st_mode))
+		w->sizes[first] = (uint64_t)st.st_size;
 	if (is_plain && mode == e->mode && stat_proves(w, e, &st))
 		return; /* the state is WALK_CLEAN already */
 	memset(id, 0, sizeof(id));
@@ -286,7 +300,9 @@ walk_entry_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
 		entry_gone(t, first, n);
 		return;
 	}
-	if (is_plain && rc == 0 && mode == e->mode &&
+	if (S_ISREG(st.st_mode))
+		w->sizes[first] = (uint64_t)st.st_size; /* it may have grown meanwhile */
+	if (is_plain && rc == 0 && mode == e->mode && !size_differs(e, &st) &&
 	    memcmp(id, e->id, object_format_size(w->settings->format)) == 0) {
 		t->nstale++;
 		return;
@@ -294,6 +310,7 @@ walk_entry_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
 	memset(w->states + first, WALK_ITEM, n);
 	item = walk_item_add(t, e->path, e->len, (uint32_t)first, kind_of(e, mode));
 	item->mode = mode;
+	item->size = w->sizes[first];
 	item->flags = (uint8_t)((rc == 1 ? WALK_OPAQUE : 0) |
 				(is_plain && S_ISREG(st.st_mode) ? WALK_STALE : 0));
 	memcpy(item->id, id, sizeof(id));
@@ -316,6 +333,7 @@ walk_untracked_add(struct walk_thread *t, const struct walk_dir *dir, int fd,
 		return;
 	item = walk_item_add(t, path, len, WALK_NO_ENTRY, TREE_CHANGE_UNTRACKED);
 	item->mode = mode_against(t->w->settings, &st, INDEX_MODE_FILE);
+	item->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	item->flags = (uint8_t)((rc == 1 ? WALK_OPAQUE : 0) |
 				(dir->is_unlisted ? WALK_UNLISTED : 0));
 	memcpy(item->id, id, sizeof(id));

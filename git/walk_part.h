@@ -43,6 +43,7 @@ struct walk {
 	struct timespec racy; /* stat data not older than this prove nothing */
 	uint8_t empty_id[OBJECT_ID_MAX];
 	uint8_t *states;
+	uint64_t *sizes;
 
 	struct ignore_list *exclude;	  /* info/exclude */
 	struct ignore_list *user_exclude; /* core.excludesFile */

@@ -157,6 +157,18 @@ static const struct row edits[] = {
 	  " && echo '*.sec filter=up' >.gitattributes && echo s >x.sec && git add -A"
 	  " && git commit -qm f",
 	  "echo t >x.sec" },
+	{ "line ends, where git makes both one",
+	  "git config core.autocrlf true && printf 'x\\r\\n' >x.txt && git add -A &&"
+	  " git commit -qm l",
+	  "printf 'x\\n' >x.txt" },
+	{ "line ends the other way",
+	  "echo '*.txt text' >.gitattributes && printf 'x\\n' >x.txt && git add -A &&"
+	  " git commit -qm l",
+	  "printf 'x\\r\\n' >x.txt" },
+	{ "a filtered file of another size, the same to git",
+	  "git config filter.one.clean 'head -c 1' && echo '*.one filter=one' "
+	  ">.gitattributes && echo abc >x.one && git add -A && git commit -qm f",
+	  "echo abcd >x.one" },
 	{ "a name that is no UTF-8", "printf 1 >\"$(printf '\\377')\"",
 	  "printf 2 >\"$(printf '\\377')\"" },
 	{ "a name with a newline", "printf 1 >'a\nb'", "printf 2 >'a\nb'" },
