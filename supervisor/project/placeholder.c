@@ -96,6 +96,14 @@ put_in_double(struct buf *out, const char *value)
 	}
 }
 
+/* Would the value become a part of the variable's name that stands before it? */
+static bool
+prolongs_name(const struct spot *s, const char *value)
+{
+	return s->place.follows_name &&
+	       (isalnum((unsigned char)*value) != 0 || *value == '_');
+}
+
 /*
  * A plain value must still not become a part of what stands beside it: of a variable's
  * name, or the number of a descriptor.
@@ -103,7 +111,7 @@ put_in_double(struct buf *out, const char *value)
 static int
 put_plain(struct buf *out, const struct spot *s, const char *value, struct error *err)
 {
-	bool is_joined = s->place.follows_name && strspn(value, "./@%+=:,-") == 0;
+	bool is_joined = prolongs_name(s, value);
 	bool is_number = (s->next == '<' || s->next == '>') &&
 			 value[strspn(value, "0123456789")] == '\0';
 
@@ -138,6 +146,7 @@ put_value(struct buf *out, const struct spot *s, const char *value, struct error
 		put_in_single(out, value);
 		return 0;
 	case PLACE_DOUBLE:
+		buf_puts(out, prolongs_name(s, value) ? "\"\"" : "");
 		put_in_double(out, value);
 		return 0;
 	case PLACE_COMMENT:
@@ -231,10 +240,10 @@ filled_is_sound(const char *command, const struct place_of *places, const char *
 	return is_sound;
 }
 
-/* The command's spots, in order; freed by the caller. */
+/* The command's spots, in order, their places aside; freed by the caller. */
 static struct spot *
-spots_find(const char *command, const struct place_of *places,
-	   const struct placeholder *table, size_t n, size_t *ret_nspots)
+spots_find(const char *command, const struct placeholder *table, size_t n,
+	   size_t *ret_nspots)
 {
 	struct spot *spots = NULL;
 	size_t i = 0, nspots = 0, room = 0;
@@ -247,7 +256,7 @@ spots_find(const char *command, const struct place_of *places,
 			continue;
 		}
 		spots = xgrow(spots, nspots + 1, &room, sizeof(*spots));
-		spots[nspots] = (struct spot){ .p = p, .at = i, .place = places[i] };
+		spots[nspots] = (struct spot){ .p = p, .at = i };
 		i += strlen(p->name) + 2;
 		spots[nspots].end = i;
 		spots[nspots++].next = command[i];
@@ -256,14 +265,31 @@ spots_find(const char *command, const struct place_of *places,
 	return spots;
 }
 
+/* How the command reads with text that means nothing for each placeholder. */
+static struct place_of *
+spots_place(const char *command, struct spot *spots, size_t nspots)
+{
+	char *masked = xstrdup(command);
+	struct place_of *places;
+	size_t i;
+
+	for (i = 0; i < nspots; i++)
+		memset(masked + spots[i].at, '.', spots[i].end - spots[i].at);
+	places = places_find(masked);
+	for (i = 0; i < nspots; i++)
+		spots[i].place = places[spots[i].at];
+	free(masked);
+	return places;
+}
+
 int
 placeholder_fill(const char *command, const struct placeholder *table, size_t n,
 		 char **ret_command, struct error *err)
 {
-	struct place_of *places = places_find(command);
 	struct buf out = BUF_INIT;
 	size_t i, nspots, from = 0;
-	struct spot *spots = spots_find(command, places, table, n, &nspots);
+	struct spot *spots = spots_find(command, table, n, &nspots);
+	struct place_of *places = spots_place(command, spots, nspots);
 	int rc = -1;
 
 	for (i = 0; i < nspots; i++) {

@@ -108,6 +108,17 @@ pnpm_read(struct reading *r, struct error *err)
 	return rc;
 }
 
+/* A key without a value is none to pnpm. */
+static bool
+pnpm_has_packages(struct yaml *y)
+{
+	const char *scalar = yml_string(y, (const char *[]){ "packages" }, 1);
+
+	return yml_has(y, "packages") &&
+	       (scalar == NULL || (strcmp(scalar, "") != 0 && strcmp(scalar, "~") != 0 &&
+				   strcmp(scalar, "null") != 0));
+}
+
 /* The patterns and whose rules they follow. */
 static int
 patterns_read(struct reading *r, struct error *err)
@@ -115,7 +126,7 @@ patterns_read(struct reading *r, struct error *err)
 	bool has;
 	int i, n;
 
-	if (r->pnpm != NULL && yml_has(r->pnpm, "packages")) {
+	if (r->pnpm != NULL && pnpm_has_packages(r->pnpm)) {
 		r->manager = MANAGER_PNPM;
 		n = yml_list_count(r->pnpm, "packages");
 		if (n < 0)
