@@ -14,7 +14,7 @@
 
 /* A bell on the file behind `fd`, non-blocking; -1 where there is none to be had. */
 int doorbell_open(int fd);
-/* It has rung since the last call. -1 has never. */
+/* It has rung; to be asked again while it is readable. -1 has never. */
 bool doorbell_drain(int bell);
 
 #endif

@@ -86,6 +86,21 @@ bool seat_is_alive(void *fd, unsigned i);
 /* What is in the segment, sound or not; 0 bytes where it cannot be read. */
 size_t seat_read(int fd, struct table *ret_table);
 
+/* Requests, in slot_turn.c. */
+
+/* A description of its own, on the segment as it is called now. */
+int slot_open_hold(struct slot *r, struct error *err);
+/* A light one that need not wait takes no place in the table. */
+bool slot_is_free_to_go(const struct slot *r);
+/*
+ * One section for all that we want.  Those outside of the table join in the order
+ * of asking: one that finds no room keeps the later ones out.  1; 0 when somebody
+ * has the lock.
+ */
+int slots_take(struct slots *s, struct error *err);
+
+/* Names, in slot_name.c. */
+
 bool seat_name_read(int fd, unsigned i, uint64_t ticket, struct table_name *ret_name);
 void seat_name_write(const struct slot *r);
 /* Field 22 of /proc/<pid>/stat and its state letter; 0: not to be seen. */

@@ -156,6 +156,7 @@ table_is_first(const struct table *t, unsigned i)
 
 	for (unsigned k = 0; k < t->header.used; k++)
 		if (t->entries[k].state == TABLE_WAIT &&
+		    t->entries[k].flags != TABLE_LIGHT &&
 		    t->entries[k].ticket < t->entries[i].ticket &&
 		    table_pool(t, k) == pool)
 			return false;
