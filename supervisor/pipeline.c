@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The story of a verify, top to bottom; pipeline_execute at the end has it on one screen.
+ */
 #include "supervisor/pipeline.h"
 
 #include <stdint.h>
@@ -11,64 +13,76 @@
 #include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
-#include "ipc/signals.h"
-#include "supervisor/base/json.h"
-#include "supervisor/config/config.h"
-#include "supervisor/green/key.h"
-#include "supervisor/report/place.h"
+#include "supervisor/pipeline_part.h"
+#include "supervisor/run/changed_file.h"
 #include "supervisor/run/local.h"
 #include "supervisor/run/logs.h"
-#include "supervisor/run/turn.h"
 
 /* Holds everything that a run writes. */
 #define GEONOSIS_DIR ".geonosis"
 
-struct pipeline {
-	const struct pipeline_request *request;
-	const struct pipeline_observer *observer;
-	struct config config;
-	struct plan plan;
-	struct jobs jobs;
-	struct report report;
-	struct report_place *place;
-	struct result *results;
-	struct pipeline_view view;
-	struct key key; /* of the tree at the start */
-	struct turn turn;
-	struct signals signals;
-	struct machine machine;
-	struct slot *exclusive; /* the machine, while it is ours */
-	char *report_path;
-};
-
-static void
+void
 pipeline_warn(const struct pipeline *p, const char *text)
 {
 	if (p->observer->warn != NULL)
 		p->observer->warn(p->observer->ctx, text);
 }
 
-/* --- load, resolve, plan --- */
+static void
+pipeline_tell_wait(const struct pipeline *p, size_t job, const char *reason)
+{
+	if (p->observer->wait != NULL)
+		p->observer->wait(p->observer->ctx, &p->view, job, reason);
+}
+
+/* --- load, scope, plan --- */
 
 static int
 pipeline_load(struct pipeline *p, struct error *err)
 {
-	const struct tier *tier;
+	const char *name = p->request->tier != NULL ? p->request->tier : "";
 	size_t i;
 
 	if (config_load(".", &p->config, err) < 0)
 		return -1;
-	tier = config_tier(&p->config, p->request->tier != NULL ? p->request->tier : "",
-			   err);
-	if (tier == NULL)
-		return -1;
-	if (plan_build(&p->config, tier, p->request->only, &p->plan, err) < 0)
+	p->tier = config_tier(&p->config, name, err);
+	if (p->tier == NULL)
 		return -1;
 	for (i = 0; i < p->config.warnings.nitems; i++)
 		pipeline_warn(p, p->config.warnings.items[i]);
-	p->report.tier = tier->name;
-	p->report.budget_ms = tier->budget_ms;
+	p->report.tier = p->tier->name;
+	p->report.budget_ms = p->tier->budget_ms;
 	return 0;
+}
+
+/* Of the tree that the key is of. */
+static int
+pipeline_plan(struct pipeline *p, struct error *err)
+{
+	struct mark_parts parts = MARK_PARTS_INIT;
+	struct scope_request rq = {
+		.config = &p->config,
+		.tier = p->tier->name,
+		.affected = p->request->affected,
+		.since = p->request->since,
+		.has_workspace_steps = plan_has_workspace_steps(&p->config, p->tier),
+		.tree = &p->key.tree,
+		.parts = &parts,
+	};
+	int rc;
+
+	plan_release(&p->plan);
+	scope_release(&p->scope);
+	key_to_parts(&p->key, &parts);
+	rc = scope_find(&rq, &p->scope, err);
+	if (rc == 0)
+		rc = plan_build(&p->config, p->tier, &p->scope, p->request->only,
+				&p->plan, err);
+	mark_parts_release(&parts);
+	p->report.scope =
+	    p->request->affected && rq.has_workspace_steps ? &p->scope : NULL;
+	p->is_planned = rc == 0;
+	return rc;
 }
 
 /* --- the report --- */
@@ -89,6 +103,19 @@ path_from_here(const char *path)
 }
 
 static int
+pipeline_open_report(struct pipeline *p, struct error *err)
+{
+	const char *path =
+	    p->request->report_path != NULL ? p->request->report_path : REPORT_PATH;
+
+	if (report_place_open(path, &p->place, err) < 0)
+		return -1;
+	p->report_path = path_from_here(path);
+	p->view.report_path = p->report_path;
+	return 0;
+}
+
+static int
 pipeline_save(const struct pipeline *p,
 	      int (*save)(struct report_place *, const char *, size_t, struct error *),
 	      struct error *err)
@@ -103,245 +130,17 @@ pipeline_save(const struct pipeline *p,
 	return rc;
 }
 
-static int
-pipeline_open_report(struct pipeline *p, struct error *err)
-{
-	const char *path =
-	    p->request->report_path != NULL ? p->request->report_path : REPORT_PATH;
-
-	if (report_place_open(path, &p->place, err) < 0)
-		return -1;
-	p->report_path = path_from_here(path);
-	p->view.report_path = p->report_path;
-	return 0;
-}
-
-/* --- the machine --- */
-
-/* Where the machine's slots are, and how many steps may go at once. */
-static int
-pipeline_sit(struct pipeline *p, struct error *err)
-{
-	char *warning;
-
-	if (machine_open(&p->machine, &warning, err) < 0)
-		return -1;
-	if (warning != NULL)
-		pipeline_warn(p, warning);
-	free(warning);
-	if (p->request->exclusive && machine_allows_exclusive(&p->machine, err) < 0)
-		return -1;
-	return jobs_decide(p->request->jobs, p->config.caps_heavy, &p->machine, &p->jobs,
-			   err);
-}
-
-static void
-tell_exclusive_wait(void *ctx, const char *holders)
-{
-	const struct pipeline *p = ctx;
-	char *reason;
-
-	if (p->observer->wait == NULL)
-		return;
-	reason = xasprintf("for the whole machine, held by %s", holders);
-	p->observer->wait(p->observer->ctx, &p->view, SIZE_MAX, reason);
-	free(reason);
-}
-
-/* 0, -1, or the signal that ended the wait. */
-static int
-pipeline_take_machine(struct pipeline *p, struct error *err)
-{
-	struct slot_wish wish = { .exclusive = true, .label = p->plan.tier->name };
-	struct buf holders = BUF_INIT;
-	int signo = 0;
-	int rc;
-
-	if (!p->request->exclusive)
-		return 0;
-	if (slot_request(p->machine.slots, &wish, &p->exclusive, err) < 0)
-		return -1;
-	rc = machine_wait(&p->machine, p->exclusive,
-			  clock_now_ms() + p->request->exclusive_wait_ms, &p->signals,
-			  tell_exclusive_wait, p, &signo, err);
-	if (rc < 0 || signo != 0)
-		return rc < 0 ? -1 : signo;
-	if (rc == 1)
-		return 0;
-	machine_holders(&p->machine, &holders);
-	(void)error_set(err, ERROR_USAGE,
-			"--exclusive: the machine did not become free within %lld s "
-			"(--exclusive-timeout): held by %s",
-			(long long)(p->request->exclusive_wait_ms / 1000),
-			buf_text(&holders));
-	buf_release(&holders);
-	return -1;
-}
-
-/* --- the turn --- */
-
-static void
-tell_turn_wait(void *ctx, const char *tier, pid_t pid)
-{
-	const struct pipeline *p = ctx;
-	char reason[256];
-
-	if (p->observer->wait == NULL)
-		return;
-	(void)snprintf(reason, sizeof(reason),
-		       "for the run of \"%s\" in this directory (pid %ld) to end", tier,
-		       (long)pid);
-	p->observer->wait(p->observer->ctx, &p->view, SIZE_MAX, reason);
-}
-
-/* 0, -1, or the signal that ended the wait. */
-static int
-pipeline_take_turn(struct pipeline *p, struct error *err)
-{
-	struct error why = ERROR_INIT;
-	int rc = dir_make(GEONOSIS_DIR, &why);
-
-	if (rc == 0)
-		rc = turn_take(&p->turn, p->plan.tier->name, &p->signals, tell_turn_wait,
-			       p, &why);
-	if (rc >= 0)
-		return rc;
-	if (why.kind == ERROR_USAGE) {
-		*err = why;
-		return -1;
-	}
-	/* Nothing can be kept here: only the report decides the exit, and it has its
-	 * place. */
-	(void)error_wrap(&why, "runs of this tier do not wait for each other");
-	pipeline_warn(p, why.text);
-	return 0;
-}
-
-/* --- what is green already --- */
-
-/* The flags that matter to a verdict, as records and people read them. */
-static const char *
-pipeline_flags(const struct pipeline *p)
-{
-	(void)p;
-	return "";
-}
-
-/* Without a key the run goes on: nothing is recorded, and nothing answered from a record.
- */
-static void
-pipeline_compute_key(const struct pipeline *p, struct key *ret_key)
-{
-	struct error why = ERROR_INIT;
-
-	key_release(ret_key);
-	if (key_compute(&p->config, p->plan.tier->name, pipeline_flags(p),
-			p->request->version, ret_key, &why) < 0) {
-		(void)error_wrap(&why, "no record of this run can be kept");
-		pipeline_warn(p, why.text);
-	} else if (ret_key->tree.state == TREE_DUBIOUS) {
-		(void)error_set(&why, ERROR_REPO, "no record of this run can be kept: %s",
-				ret_key->why);
-		pipeline_warn(p, why.text);
-	}
-}
-
-/* A part of a tier is no answer for the tier, and is answered by none. */
-static bool
-pipeline_is_whole(const struct pipeline *p)
-{
-	return p->request->only == NULL;
-}
-
-/* Is there a record of this very key?  Released by the caller. */
-static bool
-pipeline_find_green(const struct pipeline *p, struct record *ret_record)
-{
-	if (!p->key.is_there || !record_read(p->plan.tier->name, ret_record))
-		return false;
-	if (strcmp(ret_record->inputs, p->key.hex) == 0)
-		return true;
-	record_release(ret_record);
-	return false;
-}
-
-/* 1: answered, the report is there; 0: it has to be run; -1. */
-static int
-pipeline_replay(struct pipeline *p, struct error *err)
-{
-	struct record record = RECORD_INIT;
-	struct buf text = BUF_INIT;
-	int rc;
-
-	if (p->request->fresh || !pipeline_is_whole(p) ||
-	    !pipeline_find_green(p, &record))
-		return 0;
-	js_add_bool(record.report, "replayed", true);
-	js_write(record.report, JS_PRETTY, &text);
-	rc = report_place_save(p->place, buf_text(&text), text.len, err) < 0 ? -1 : 1;
-	if (rc == 1 && p->observer->green != NULL)
-		p->observer->green(p->observer->ctx, &p->view, &record);
-	buf_release(&text);
-	record_release(&record);
-	return rc;
-}
-
-static void
-pipeline_write_record(const struct pipeline *p)
-{
-	struct error why = ERROR_INIT;
-	struct json_object *report;
-	char finished_at[CLOCK_TEXT_SIZE];
-
-	report = report_to_json(&p->report, &p->plan, p->results);
-	if (record_write(p->plan.tier->name, p->key.hex, pipeline_flags(p),
-			 clock_to_text(p->report.finished_ms, finished_at), report,
-			 &why) < 0) {
-		(void)error_wrap(&why, "this green is not recorded");
-		pipeline_warn(p, why.text);
-	}
-	js_put(report);
-}
-
-/* A red that contradicts a recorded green of the same key takes it away. */
-static void
-pipeline_drop_record(const struct pipeline *p)
-{
-	struct record record = RECORD_INIT;
-	struct error why = ERROR_INIT;
-
-	if (!pipeline_find_green(p, &record))
-		return;
-	record_release(&record);
-	if (record_remove(p->plan.tier->name, &why) < 0) {
-		(void)error_wrap(&why, "a green that no longer holds stays recorded");
-		pipeline_warn(p, why.text);
-	}
-}
-
-/* What the run showed of the tree that it ran on, which must be the one it ends on. */
-static void
-pipeline_record(struct pipeline *p, const struct run_outcome *o)
-{
-	struct key after = KEY_INIT;
-
-	if (!p->key.is_there || !pipeline_is_whole(p) || o->interrupted != 0)
-		return;
-	pipeline_compute_key(p, &after);
-	if (after.is_there && strcmp(after.hex, p->key.hex) == 0) {
-		if (o->ok)
-			pipeline_write_record(p);
-		else
-			pipeline_drop_record(p);
-	}
-	key_release(&after);
-}
-
 /* From here on the old report is gone: a run that is killed leaves no green of yesterday.
  */
 static int
 pipeline_begin(struct pipeline *p, struct error *err)
 {
+	size_t i;
+
+	p->results = xcalloc(p->plan.njobs, sizeof(*p->results));
+	for (i = 0; i < p->plan.njobs; i++)
+		p->results[i] = (struct result)RESULT_INIT;
+	p->view.results = p->results;
 	p->report.started_ms = clock_wall_ms();
 	p->report.inputs = p->key.is_there ? p->key.hex : NULL;
 	p->report.unfinished = true;
@@ -369,18 +168,109 @@ pipeline_finish(struct pipeline *p, const struct run_outcome *o, struct error *e
 	return 0;
 }
 
+/* --- the machine --- */
+
+/* Where the machine's slots are, and how many steps may go at once. */
+static int
+pipeline_sit(struct pipeline *p, struct error *err)
+{
+	char *warning;
+
+	if (machine_open(&p->machine, &warning, err) < 0)
+		return -1;
+	if (warning != NULL)
+		pipeline_warn(p, warning);
+	free(warning);
+	if (p->request->exclusive && machine_allows_exclusive(&p->machine, err) < 0)
+		return -1;
+	return jobs_decide(p->request->jobs, p->config.caps_heavy, &p->machine, &p->jobs,
+			   err);
+}
+
+static void
+tell_exclusive_wait(void *ctx, const char *holders)
+{
+	char *reason = xasprintf("for the whole machine, held by %s", holders);
+
+	pipeline_tell_wait(ctx, SIZE_MAX, reason);
+	free(reason);
+}
+
+/* 0, -1, or the signal that ended the wait. */
+static int
+pipeline_take_machine(struct pipeline *p, struct error *err)
+{
+	struct slot_wish wish = { .exclusive = true, .label = p->tier->name };
+	struct buf holders = BUF_INIT;
+	int signo = 0;
+	int rc;
+
+	if (!p->request->exclusive)
+		return 0;
+	if (slot_request(p->machine.slots, &wish, &p->exclusive, err) < 0)
+		return -1;
+	rc = machine_wait(&p->machine, p->exclusive,
+			  clock_now_ms() + p->request->exclusive_wait_ms, &p->signals,
+			  tell_exclusive_wait, p, &signo, err);
+	if (rc < 0 || signo != 0)
+		return rc < 0 ? -1 : signo;
+	if (rc == 1)
+		return 0;
+	machine_holders(&p->machine, &holders);
+	(void)error_set(err, ERROR_USAGE,
+			"--exclusive: the machine did not become free within %lld s "
+			"(--exclusive-timeout): "
+			"held by %s",
+			(long long)(p->request->exclusive_wait_ms / 1000),
+			buf_text(&holders));
+	buf_release(&holders);
+	return -1;
+}
+
+/* --- the turn --- */
+
+static void
+tell_turn_wait(void *ctx, const char *tier, pid_t pid)
+{
+	char reason[256];
+
+	(void)snprintf(reason, sizeof(reason),
+		       "for the run of \"%s\" in this directory (pid %ld) to end", tier,
+		       (long)pid);
+	pipeline_tell_wait(ctx, SIZE_MAX, reason);
+}
+
+/* 0, -1, or the signal that ended the wait. */
+static int
+pipeline_take_turn(struct pipeline *p, struct error *err)
+{
+	struct error why = ERROR_INIT;
+	int rc = dir_make(GEONOSIS_DIR, &why);
+
+	if (rc == 0)
+		rc = turn_take(&p->turn, p->tier->name, &p->signals, tell_turn_wait, p,
+			       &why);
+	if (rc >= 0)
+		return rc;
+	if (why.kind == ERROR_USAGE) {
+		*err = why;
+		return -1;
+	}
+	/* Nothing can be kept here: only the report decides the exit, and it has its
+	 * place. */
+	(void)error_wrap(&why, "runs of this tier do not wait for each other");
+	pipeline_warn(p, why.text);
+	return 0;
+}
+
 /* --- the run --- */
 
 static void
 tell_job_wait(void *ctx, size_t job, const char *holders)
 {
-	const struct pipeline *p = ctx;
-	char *reason;
+	char *reason = xasprintf("for a slot, held by %s", holders);
 
-	if (p->observer->wait == NULL)
-		return;
-	reason = xasprintf("for a slot, held by %s", holders);
-	p->observer->wait(p->observer->ctx, &p->view, job, reason);
+	pipeline_tell_wait(ctx, job, reason);
 	free(reason);
 }
 
@@ -421,7 +311,8 @@ tell_job_end(void *ctx, size_t job, const struct result *r)
 }
 
 static int
-pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *err)
+pipeline_run_jobs(struct pipeline *p, const struct local_options *lo,
+		  struct run_outcome *ret_outcome, struct error *err)
 {
 	struct run_options options = {
 		.jobs = p->jobs.count,
@@ -439,33 +330,87 @@ pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *
 		.tick_ms = p->observer->tick_ms,
 		.tick = tell_tick,
 	};
-	char *chain = turn_chain(&p->turn);
-	struct local_options local_options = {
-		.caller_env = environ,
-		.run_id = p->turn.id,
-		.run_chain = chain,
-		.log_dir_fd = -1,
-	};
-	struct error log_error = ERROR_INIT;
-	struct engine engine;
-	struct local *local;
-	char *log_dir = NULL;
+	struct local *local = local_new(&p->plan, lo);
+	struct engine engine = local_engine(local);
 	int rc;
 
-	/* Without logs the verdict stands: a step that would have one says so. */
-	if (logs_open(p->plan.tier->name, &log_dir, &local_options.log_dir_fd,
-		      &log_error) < 0)
-		local_options.log_error = log_error.text;
-	local_options.log_dir = log_dir;
-	local = local_new(&p->plan, &local_options);
-	engine = local_engine(local);
 	rc = run_execute(&p->plan, &options, &engine, &p->signals, &observer, p->results,
 			 ret_outcome, err);
 	local_free(local);
-	fd_close(&local_options.log_dir_fd);
+	return rc;
+}
+
+/* What steps are given beside their commands; what of it cannot be made is a WARN. */
+static int
+pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *err)
+{
+	char *chain = turn_chain(&p->turn);
+	char *log_dir = NULL, *changed = NULL;
+	struct error log_error = ERROR_INIT;
+	struct error why = ERROR_INIT;
+	struct local_options lo = {
+		.caller_env = environ,
+		.run_id = p->turn.id,
+		.run_chain = chain,
+		.base = p->scope.mark_base,
+		.log_dir_fd = -1,
+	};
+	int rc;
+
+	/* Without logs the verdict stands: a step that would have one says so. */
+	if (logs_open(p->tier->name, &log_dir, &lo.log_dir_fd, &log_error) < 0)
+		lo.log_error = log_error.text;
+	lo.log_dir = log_dir;
+	if (changed_file_write(p->tier->name, &p->scope, &changed, &why) < 0) {
+		(void)error_wrap(&why, "GEONOSIS_CHANGED_FILES is not set");
+		pipeline_warn(p, why.text);
+	}
+	lo.changed_file = changed;
+	rc = pipeline_run_jobs(p, &lo, ret_outcome, err);
+	changed_file_remove(changed);
+	fd_close(&lo.log_dir_fd);
 	free(log_dir);
 	free(chain);
 	return rc;
+}
+
+/* --- the whole --- */
+
+/*
+ * Up to the point where the run may begin.  1: it was answered from the record; 0: it may
+ * begin; -1; or minus the signal that ended the wait, less one (a number below -1).
+ */
+static int
+pipeline_prepare(struct pipeline *p, struct error *err)
+{
+	int rc;
+
+	pipeline_compute_key(p);
+	if (!pipeline_is_green(p) && pipeline_plan(p, err) < 0)
+		return -1;
+	if (pipeline_open_report(p, err) < 0 || signals_open(&p->signals, err) < 0 ||
+	    pipeline_sit(p, err) < 0)
+		return -1;
+	rc = pipeline_take_turn(p, err);
+	if (rc != 0)
+		return rc < 0 ? -1 : -1 - rc;
+	/* Who was waited for may have made it green, or changed the tree. */
+	if (p->turn.waited) {
+		pipeline_compute_key(p);
+		p->is_planned = false;
+	}
+	rc = pipeline_replay(p, err);
+	if (rc != 0)
+		return rc;
+	rc = pipeline_take_machine(p, err);
+	if (rc != 0)
+		return rc < 0 ? -1 : -1 - rc;
+	/* The machine may have been long in coming: what is run on is the tree of now. */
+	if (p->request->exclusive) {
+		pipeline_compute_key(p);
+		p->is_planned = false;
+	}
+	return p->is_planned ? 0 : pipeline_plan(p, err);
 }
 
 static int
@@ -474,48 +419,37 @@ pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
 {
 	struct run_outcome outcome = { false, 0 };
 	int64_t started_ms;
-	size_t i;
-	int rc;
+	int rc = pipeline_prepare(p, err);
 
-	p->results = xcalloc(p->plan.njobs, sizeof(*p->results));
-	for (i = 0; i < p->plan.njobs; i++)
-		p->results[i] = (struct result)RESULT_INIT;
-	p->view.results = p->results;
-	if (pipeline_open_report(p, err) < 0 || signals_open(&p->signals, err) < 0)
+	if (rc == -1)
 		return -1;
-	if (pipeline_sit(p, err) < 0)
-		return -1;
-	rc = pipeline_take_turn(p, err);
-	if (rc == 0) {
-		pipeline_compute_key(p, &p->key);
-		rc = pipeline_replay(p, err);
-		if (rc > 0) {
-			*ret_verdict = (struct pipeline_verdict){ .ok = true };
-			return 0;
-		}
-	}
-	if (rc == 0)
-		rc = pipeline_take_machine(p, err);
 	if (rc != 0) {
-		/* Ended before the first step: there is no run to report. */
-		ret_verdict->interrupted = rc;
-		return rc < 0 ? -1 : 0;
+		/* Answered; or ended before the first step: there is no run to report. */
+		ret_verdict->ok = rc > 0;
+		ret_verdict->interrupted = rc < 0 ? -1 - rc : 0;
+		return 0;
 	}
 	started_ms = clock_now_ms();
-	/* The machine may have been long in coming: the tree that is run on is today's.
-	 */
-	if (p->request->exclusive)
-		pipeline_compute_key(p, &p->key);
 	if (pipeline_begin(p, err) < 0 || pipeline_run(p, &outcome, err) < 0)
 		return -1;
 	p->view.ms = clock_now_ms() - started_ms;
 	if (pipeline_finish(p, &outcome, err) < 0)
 		return -1;
-	pipeline_record(p, &outcome);
-	*ret_verdict = (struct pipeline_verdict){
-		.ok = outcome.ok,
-		.interrupted = outcome.interrupted,
-	};
+	pipeline_keep(p, &outcome);
+	ret_verdict->ok = outcome.ok;
+	ret_verdict->interrupted = outcome.interrupted;
+	return 0;
+}
+
+/* A dry run: nothing is written, nothing waited for. */
+static int
+pipeline_tell_plan(struct pipeline *p, struct error *err)
+{
+	pipeline_compute_key(p);
+	if (pipeline_plan(p, err) < 0)
+		return -1;
+	if (p->observer->plan != NULL)
+		p->observer->plan(p->observer->ctx, &p->view);
 	return 0;
 }
 
@@ -530,11 +464,12 @@ pipeline_release(struct pipeline *p)
 	slot_release(p->exclusive);
 	machine_close(&p->machine);
 	turn_release(&p->turn);
-	key_release(&p->key);
 	signals_close(&p->signals);
 	report_place_free(p->place);
 	free(p->report_path);
 	plan_release(&p->plan);
+	scope_release(&p->scope);
+	key_release(&p->key);
 	config_release(&p->config);
 }
 
@@ -546,25 +481,27 @@ pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observe
 		.request = rq,
 		.observer = o,
 		.config = CONFIG_INIT,
+		.key = KEY_INIT,
+		.scope = SCOPE_INIT,
 		.plan = PLAN_INIT,
 		.report = REPORT_INIT,
-		.key = KEY_INIT,
 		.signals = { .fd = -1 },
 	};
 	int rc;
 
 	turn_init(&p.turn);
-
+	*ret_verdict = (struct pipeline_verdict){ .ok = false };
 	p.view = (struct pipeline_view){
 		.plan = &p.plan,
+		.scope = &p.scope,
 		.jobs = &p.jobs,
 		.report = &p.report,
+		.key = &p.key,
 	};
 	rc = pipeline_load(&p, err);
 	if (rc == 0 && rq->plan_only) {
-		if (o->plan != NULL)
-			o->plan(o->ctx, &p.view);
-		*ret_verdict = (struct pipeline_verdict){ .ok = true };
+		rc = pipeline_tell_plan(&p, err);
+		ret_verdict->ok = rc == 0;
 	} else if (rc == 0) {
 		rc = pipeline_execute(&p, ret_verdict, err);
 	}

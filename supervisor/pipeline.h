@@ -15,6 +15,7 @@
 
 #include "ipc/error.h"
 #include "supervisor/base/result.h"
+#include "supervisor/green/key.h"
 #include "supervisor/green/record.h"
 #include "supervisor/plan/plan.h"
 #include "supervisor/report/report.h"
@@ -23,8 +24,11 @@
 
 /* What is asked; everything is borrowed. */
 struct pipeline_request {
-	const char *tier;	 /* NULL: none was named, which is refused */
-	const char *only;	 /* an id, or NULL: the whole tier */
+	const char *tier;  /* NULL: none was named, which is refused */
+	const char *only;  /* an id, or NULL: the whole tier */
+	bool affected;	   /* leave out workspaces that no change reaches */
+	const char *since; /* a ref to hold the tree against, or NULL; implies affected */
+	bool require_work; /* fail where code changed and no test runner ran a test */
 	const char *report_path; /* NULL: REPORT_PATH */
 	unsigned jobs;		 /* --jobs, 0: not given */
 	unsigned retries;
@@ -40,6 +44,8 @@ struct pipeline_request {
  */
 struct pipeline_view {
 	const struct plan *plan;
+	const struct scope *scope;
+	const struct key *key;
 	const struct jobs *jobs;
 	const struct report *report;
 	const struct result *results;

@@ -65,6 +65,8 @@ verify_tier(const struct opt_args *a, struct error *err)
 		.retries = (unsigned)v[VERIFY_RETRY].number,
 		.keep_going = v[VERIFY_KEEP_GOING].set,
 		.plan_only = v[VERIFY_DRY_RUN].set,
+		.affected = v[VERIFY_AFFECTED].set || v[VERIFY_SINCE].set,
+		.since = v[VERIFY_SINCE].text,
 		.fresh = v[VERIFY_FRESH].set,
 		.version = GEONOSIS_VERSION,
 		.exclusive = v[VERIFY_EXCLUSIVE].set,

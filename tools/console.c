@@ -76,7 +76,11 @@ console_plan(void *ctx, const struct pipeline_view *v)
 {
 	struct console *c = ctx;
 
+	if (v->report->scope != NULL)
+		lines_scope(&c->line, v->report->scope);
 	lines_plan(&c->line, v->plan);
+	if (v->key->tree.asked != NULL)
+		lines_asked(&c->line, v->key->tree.asked);
 	console_flush(c);
 }
 
@@ -89,6 +93,8 @@ console_start(void *ctx, const struct pipeline_view *v)
 		events_start(&c->line, v->report, v->plan, v->jobs->count);
 	else
 		lines_budget(&c->line, v->jobs->count, v->jobs->bound);
+	if (!c->is_json && v->report->scope != NULL)
+		lines_scope(&c->line, v->report->scope);
 	console_flush(c);
 }
 

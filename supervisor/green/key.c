@@ -161,7 +161,7 @@ int
 key_compute(const struct config *c, const char *tier, const char *flags,
 	    const char *version, struct key *ret_key, struct error *err)
 {
-	struct tree_key_options options = { 0 };
+	struct tree_key_options options = { .want_changes = true };
 	struct key k = KEY_INIT;
 
 	if (tree_key_compute(".", &options, &k.tree, err) < 0)
@@ -182,6 +182,18 @@ key_compute(const struct config *c, const char *tier, const char *flags,
 	}
 	*ret_key = k;
 	return 0;
+}
+
+void
+key_to_parts(const struct key *k, struct mark_parts *ret_parts)
+{
+	struct mark_parts parts = { .items = xcalloc(KEY_NPARTS, sizeof(*parts.items)) };
+
+	for (; parts.n < KEY_NPARTS; parts.n++) {
+		parts.items[parts.n].name = xstrdup(part_names[parts.n]);
+		parts.items[parts.n].value = xstrdup(k->parts[parts.n]);
+	}
+	*ret_parts = parts;
 }
 
 void

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "git/digest.h"
+#include "git/mark_parts.h"
 #include "git/tree_key.h"
 #include "ipc/error.h"
 #include "supervisor/config/config.h"
@@ -49,6 +50,8 @@ const char *key_part_name(enum key_part part);
  */
 int key_compute(const struct config *c, const char *tier, const char *flags,
 		const char *version, struct key *ret_key, struct error *err);
+/* The parts as a mark keeps them; released by the caller. */
+void key_to_parts(const struct key *k, struct mark_parts *ret_parts);
 void key_release(struct key *k);
 
 #endif

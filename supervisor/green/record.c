@@ -38,6 +38,7 @@ record_seal(struct json_object *o, char ret_hex[DIGEST_HEX_SIZE])
 	uint8_t bytes[DIGEST_SIZE];
 	struct buf text = BUF_INIT;
 	struct digest d;
+	bool moves = false;
 	size_t i;
 
 	digest_init(&d);
@@ -49,6 +50,7 @@ record_seal(struct json_object *o, char ret_hex[DIGEST_HEX_SIZE])
 		if (value != NULL)
 			digest_add(&d, value, strlen(value));
 	}
+	digest_add_u32(&d, js_get_bool(o, "movesMark", &moves) && moves);
 	js_write(js_get(o, "report"), JS_LINE, &text);
 	digest_add(&d, buf_text(&text), text.len);
 	digest_end(&d, bytes);
@@ -127,16 +129,18 @@ record_read(const char *tier, struct record *ret_record)
 	struct error ignored = ERROR_INIT;
 	struct json_object *o = NULL;
 	char *path = record_path(tier);
-	bool is_there;
+	bool is_there, moves = false;
 
 	is_there = file_is_ours(path) &&
 		   js_read(path, RECORD_BYTES_MAX, &o, &ignored) == 0 &&
 		   record_is_sound(o, tier);
+	(void)js_get_bool(o, "movesMark", &moves);
 	if (is_there)
 		*ret_record = (struct record){
 			.inputs = xstrdup(js_get_string(o, "inputs")),
 			.flags = xstrdup(js_get_string(o, "flags")),
 			.finished_at = xstrdup(js_get_string(o, "finishedAt")),
+			.moves_mark = moves,
 			.report = json_object_get(js_get(o, "report")),
 		};
 	(void)json_object_put(o);
@@ -145,8 +149,7 @@ record_read(const char *tier, struct record *ret_record)
 }
 
 int
-record_write(const char *tier, const char *inputs, const char *flags,
-	     const char *finished_at, struct json_object *report, struct error *err)
+record_write(const char *tier, const struct record *r, struct error *err)
 {
 	struct json_object *o = js_object();
 	char *here = directory_text();
@@ -162,10 +165,11 @@ record_write(const char *tier, const char *inputs, const char *flags,
 	js_add_int(o, "format", RECORD_FORMAT);
 	js_add_string(o, "tier", tier);
 	js_add_string(o, "directory", here);
-	js_add_string(o, "inputs", inputs);
-	js_add_string(o, "flags", flags);
-	js_add_string(o, "finishedAt", finished_at);
-	js_add(o, "report", value_read_back(report));
+	js_add_string(o, "inputs", r->inputs);
+	js_add_string(o, "flags", r->flags);
+	js_add_string(o, "finishedAt", r->finished_at);
+	js_add_bool(o, "movesMark", r->moves_mark);
+	js_add(o, "report", value_read_back(r->report));
 	record_seal(o, seal);
 	js_add_string(o, "seal", seal);
 	js_write(o, JS_PRETTY, &text);

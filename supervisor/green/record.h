@@ -23,6 +23,7 @@ struct record {
 	char *inputs;		    /* the key of the run */
 	char *flags;		    /* that mattered, "" for none */
 	char *finished_at;	    /* as the report has it */
+	bool moves_mark;	    /* the run was one that may move its tier's mark */
 	struct json_object *report; /* as it was written; owned */
 };
 
@@ -38,9 +39,8 @@ char *record_path(const char *tier);
  * believed.  Anything else is no record: nothing is ever green by it.
  */
 bool record_read(const char *tier, struct record *ret_record);
-/* Write it, whole or not at all; `report` is borrowed. */
-int record_write(const char *tier, const char *inputs, const char *flags,
-		 const char *finished_at, struct json_object *report, struct error *err);
+/* Write it, whole or not at all; everything is borrowed. */
+int record_write(const char *tier, const struct record *r, struct error *err);
 /* Take it away; one that is not there is fine. */
 int record_remove(const char *tier, struct error *err);
 void record_release(struct record *r);

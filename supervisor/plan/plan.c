@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/plan/plan.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ipc/buf.h"
 #include "ipc/mem.h"
+#include "supervisor/base/glob.h"
 #include "supervisor/base/text.h"
+#include "supervisor/project/placeholder.h"
 
 /* Tiers within tiers; each costs a few frames of stack here and in the run. */
 enum {
@@ -16,6 +20,7 @@ enum {
 
 struct planner {
 	struct plan *plan;
+	const struct scope *scope;
 	size_t jobs_room;
 	size_t repeats_room;
 	bool *is_planned; /* by tier */
@@ -69,64 +74,252 @@ only_names(const char *only, const struct step *s, const char *id)
 	return only == NULL || strcmp(only, s->id) == 0 || strcmp(only, id) == 0;
 }
 
-static char *
-command_for_shard(const char *command, unsigned shard, unsigned shards)
+static int
+step_refuse(struct planner *p, const struct step *s, const char *why)
 {
-	struct buf b = BUF_INIT;
-	const char *p = command;
-
-	while (*p != '\0') {
-		if (strncmp(p, "{shard}", 7) == 0) {
-			buf_printf(&b, "%u", shard);
-			p += 7;
-		} else if (strncmp(p, "{shards}", 8) == 0) {
-			buf_printf(&b, "%u", shards);
-			p += 8;
-		} else {
-			buf_putc(&b, *p++);
-		}
-	}
-	return buf_steal(&b);
+	return error_set(p->err, ERROR_CONFIG, "%s:%u:%u: %s: %s", CONFIG_FILE,
+			 s->place.line, s->place.column, s->path, why);
 }
 
-/* Takes id and command. */
 static int
-plan_job(struct planner *p, const struct step *s, struct node *into, char *id,
-	 char *command)
+job_check(struct planner *p, const struct job *j)
+{
+	char why[200];
+
+	if (p->plan->njobs > PLAN_JOBS_MAX) {
+		(void)snprintf(
+		    why, sizeof(why),
+		    "the plan of tier \"%s\" has more than %d jobs; make it smaller",
+		    p->plan->tier->name, PLAN_JOBS_MAX);
+		return step_refuse(p, j->step, why);
+	}
+	if (strlen(j->command) >= p->command_max) {
+		(void)snprintf(why, sizeof(why),
+			       "the command has %zu bytes, the kernel takes %zu as one "
+			       "argument; put it in a script",
+			       strlen(j->command), p->command_max - 1);
+		return step_refuse(p, j->step, why);
+	}
+	return 0;
+}
+
+static void
+job_release(struct job *j)
+{
+	free(j->id);
+	free(j->command);
+	free(j->nothing);
+	free(j->needs);
+}
+
+/* Takes the job. */
+static int
+plan_job(struct planner *p, struct node *into, struct job *j)
 {
 	struct plan *plan = p->plan;
 
-	if (!only_names(p->only, s, id)) {
-		free(id);
-		free(command);
+	if (!only_names(p->only, j->step, j->id)) {
+		job_release(j);
 		return 0;
 	}
 	plan->jobs =
 	    xgrow(plan->jobs, plan->njobs + 1, &p->jobs_room, sizeof(*plan->jobs));
-	plan->jobs[plan->njobs] = (struct job){ .step = s, .id = id, .command = command };
+	plan->jobs[plan->njobs] = *j;
 	node_add(into, NODE_JOB)->job = plan->njobs++;
-	if (plan->njobs > PLAN_JOBS_MAX)
-		return error_set(p->err, ERROR_CONFIG,
-				 "%s:%u:%u: %s: the plan of tier \"%s\" has more than %d "
-				 "jobs; make it smaller",
-				 CONFIG_FILE, s->place.line, s->place.column, s->path,
-				 plan->tier->name, PLAN_JOBS_MAX);
-	if (strlen(command) >= p->command_max)
-		return error_set(p->err, ERROR_CONFIG,
-				 "%s:%u:%u: %s: the command has %zu bytes, the kernel "
-				 "takes %zu as one "
-				 "argument; put it in a script",
-				 CONFIG_FILE, s->place.line, s->place.column, s->path,
-				 strlen(command), p->command_max - 1);
+	return job_check(p, &plan->jobs[plan->njobs - 1]);
+}
+
+/* --- shards --- */
+
+static int
+plan_shard(struct planner *p, const struct step *s, struct node *into, unsigned shard)
+{
+	struct job j = { .step = s };
+	char number[16], count[16];
+	const char *one = number, *all = count;
+	const struct placeholder table[] = {
+		{ .name = "shard", .values = &one, .nvalues = 1 },
+		{ .name = "shards", .values = &all, .nvalues = 1 },
+	};
+
+	(void)snprintf(number, sizeof(number), "%u", shard);
+	(void)snprintf(count, sizeof(count), "%u", s->shards);
+	if (placeholder_fill(s->command, table, 2, &j.command, p->err) < 0)
+		return error_wrap(p->err, "%s:%u:%u: %s", CONFIG_FILE, s->place.line,
+				  s->place.column, s->path);
+	j.id = xasprintf("%s@%u/%u", s->id, shard, s->shards);
+	return plan_job(p, into, &j);
+}
+
+static int
+plan_shards(struct planner *p, const struct step *s, struct node *into)
+{
+	struct node *group = node_add(into, NODE_GROUP);
+	unsigned i;
+
+	for (i = 1; i <= s->shards; i++)
+		if (plan_shard(p, s, group, i) < 0)
+			return -1;
+	node_drop_if_empty(into);
 	return 0;
 }
+
+/* --- workspaces --- */
+
+/* Workspaces that the step leaves out; an exclusion that matches none is refused. */
+static int
+step_exclude(struct planner *p, const struct step *s, bool *ret_is_in)
+{
+	const struct workspace_list *l = &p->scope->workspaces;
+	size_t i, k;
+
+	for (i = 0; i < s->exclude.nitems; i++) {
+		const char *pattern = s->exclude.items[i];
+		struct glob *g = NULL;
+		bool matched = false;
+		char why[300];
+
+		if (glob_compile(pattern, &g, p->err) < 0)
+			return -1;
+		for (k = 0; k < l->nitems; k++) {
+			const char *path = l->items[k].path;
+
+			if (strcmp(pattern, path) != 0 &&
+			    !glob_matches(g, path, strlen(path)))
+				continue;
+			matched = true;
+			ret_is_in[k] = false;
+		}
+		glob_free(g);
+		(void)snprintf(
+		    why, sizeof(why),
+		    "exclude[%zu]: \"%.200s\" matches no workspace; take it out", i,
+		    pattern);
+		if (!matched)
+			return step_refuse(p, s, why);
+	}
+	return 0;
+}
+
+static int
+plan_workspace(struct planner *p, const struct step *s, struct node *into, size_t w)
+{
+	const struct workspace *ws = &p->scope->workspaces.items[w];
+	const char *path = ws->path;
+	const struct placeholder table[] = {
+		{ .name = "workspace", .values = &path, .nvalues = 1 },
+	};
+	struct job j = { .step = s, .workspace = path, .why = p->scope->why[w] };
+
+	if (placeholder_fill(s->command, table, 1, &j.command, p->err) < 0)
+		return error_wrap(p->err, "%s:%u:%u: %s", CONFIG_FILE, s->place.line,
+				  s->place.column, s->path);
+	j.id = xasprintf("%s@%s", s->id, path);
+	return plan_job(p, into, &j);
+}
+
+/*
+ * Dependencies before dependents: a job waits for those of the workspaces that its own
+ * depends on, also through ones that do not run.  Jobs of this step begin at `first`;
+ * `job_of` has the job of each workspace, or SIZE_MAX.
+ */
+static void
+plan_link(struct planner *p, const size_t *order, const bool *is_in, const size_t *job_of)
+{
+	const struct workspace_list *l = &p->scope->workspaces;
+	struct graph narrow = GRAPH_INIT;
+	size_t w, e;
+
+	graph_narrow(&p->scope->graph, order, is_in, &narrow);
+	for (w = 0; w < l->nitems; w++) {
+		struct job *j;
+
+		if (job_of[w] == SIZE_MAX)
+			continue;
+		j = &p->plan->jobs[job_of[w]];
+		j->needs =
+		    xcalloc(narrow.first[w + 1] - narrow.first[w], sizeof(*j->needs));
+		for (e = narrow.first[w]; e < narrow.first[w + 1]; e++)
+			if (job_of[narrow.edges[e].to] != SIZE_MAX)
+				j->needs[j->nneeds++] = job_of[narrow.edges[e].to];
+	}
+	graph_release(&narrow);
+}
+
+/* The step stands in the report though it has nothing to run. */
+static int
+plan_nothing(struct planner *p, const struct step *s, struct node *into, bool is_excluded)
+{
+	struct job j = { .step = s,
+			 .id = xstrdup(s->id),
+			 .command = xstrdup(s->command) };
+
+	if (is_excluded)
+		j.nothing = xstrdup("no workspace is affected that it does not exclude");
+	else
+		j.nothing = xasprintf("no workspace is affected: %s",
+				      p->scope->reason != NULL ? p->scope->reason
+							       : "no change reaches one");
+	return plan_job(p, into, &j);
+}
+
+static int
+plan_workspaces(struct planner *p, const struct step *s, struct node *into)
+{
+	const struct workspace_list *l = &p->scope->workspaces;
+	struct node *group = node_add(into, NODE_GROUP);
+	bool *is_in = xcalloc(l->nitems, sizeof(*is_in));
+	size_t *order = xcalloc(l->nitems, sizeof(*order));
+	size_t *job_of = xcalloc(l->nitems, sizeof(*job_of));
+	bool any_selected = false, any_in = false;
+	int rc = 0;
+	size_t i;
+
+	if (l->nitems == 0)
+		rc = step_refuse(p, s,
+				 "per: \"workspace\" measures nothing here: there is no "
+				 "workspace (package.json "
+				 "\"workspaces\", pnpm-workspace.yaml, Cargo.toml "
+				 "[workspace], go.work)");
+	for (i = 0; i < l->nitems; i++) {
+		is_in[i] = p->scope->is_selected[i];
+		job_of[i] = SIZE_MAX;
+		any_selected = any_selected || is_in[i];
+	}
+	if (rc == 0)
+		rc = step_exclude(p, s, is_in);
+	graph_order(&p->scope->graph, order);
+	for (i = 0; i < l->nitems && rc == 0; i++) {
+		size_t before = p->plan->njobs;
+
+		if (!is_in[order[i]])
+			continue;
+		any_in = true;
+		rc = plan_workspace(p, s, group, order[i]);
+		if (rc == 0 && p->plan->njobs > before)
+			job_of[order[i]] = before;
+	}
+	if (rc == 0)
+		plan_link(p, order, is_in, job_of);
+	if (rc == 0 && !any_in)
+		rc = plan_nothing(p, s, group, any_selected);
+	node_drop_if_empty(into);
+	free(is_in);
+	free(order);
+	free(job_of);
+	return rc;
+}
+
+/* --- steps and tiers --- */
 
 /* A key that is understood and whose machinery this version does not have, or NULL. */
 static const char *
 step_unavailable(const struct step *s)
 {
-	if (s->per == STEP_PER_WORKSPACE)
-		return "per: \"workspace\"";
+	if (s->batch != NULL)
+		return "batch";
+	if (s->turbo != NULL)
+		return "turbo";
 	if (s->runner)
 		return "runner";
 	if (s->jobserver)
@@ -138,24 +331,22 @@ static int
 plan_step(struct planner *p, const struct step *s, struct node *into)
 {
 	const char *key = step_unavailable(s);
-	struct node *group;
-	unsigned i;
+	struct job j = { .step = s };
+	char why[100];
 
-	if (key != NULL)
-		return error_set(p->err, ERROR_CONFIG,
-				 "%s:%u:%u: %s: %s is not available in this version; "
-				 "leave the step out",
-				 CONFIG_FILE, s->place.line, s->place.column, s->path,
-				 key);
-	if (s->per != STEP_PER_SHARD)
-		return plan_job(p, s, into, xstrdup(s->id), xstrdup(s->command));
-	group = node_add(into, NODE_GROUP);
-	for (i = 1; i <= s->shards; i++)
-		if (plan_job(p, s, group, xasprintf("%s@%u/%u", s->id, i, s->shards),
-			     command_for_shard(s->command, i, s->shards)) < 0)
-			return -1;
-	node_drop_if_empty(into);
-	return 0;
+	if (key != NULL) {
+		(void)snprintf(why, sizeof(why),
+			       "%s is not available in this version; leave the step out",
+			       key);
+		return step_refuse(p, s, why);
+	}
+	if (s->per == STEP_PER_SHARD)
+		return plan_shards(p, s, into);
+	if (s->per == STEP_PER_WORKSPACE)
+		return plan_workspaces(p, s, into);
+	j.id = xstrdup(s->id);
+	j.command = xstrdup(s->command);
+	return plan_job(p, into, &j);
 }
 
 static int
@@ -215,15 +406,15 @@ plan_items(struct planner *p, const struct tier *t, const struct item *items, si
 
 /* Nothing has the id that was asked for: name the nearest of those there are. */
 static int
-only_refuse(const struct config *c, const struct tier *t, const char *only,
-	    struct error *err)
+only_refuse(const struct config *c, const struct tier *t, const struct scope *scope,
+	    const char *only, struct error *err)
 {
 	struct plan whole = PLAN_INIT;
 	const char **ids;
 	const char *near;
 	size_t i;
 
-	if (plan_build(c, t, NULL, &whole, err) < 0)
+	if (plan_build(c, t, scope, NULL, &whole, err) < 0)
 		return -1;
 	ids = xcalloc(whole.njobs, sizeof(*ids));
 	for (i = 0; i < whole.njobs; i++)
@@ -241,13 +432,14 @@ only_refuse(const struct config *c, const struct tier *t, const char *only,
 }
 
 int
-plan_build(const struct config *c, const struct tier *t, const char *only,
-	   struct plan *ret_plan, struct error *err)
+plan_build(const struct config *c, const struct tier *t, const struct scope *scope,
+	   const char *only, struct plan *ret_plan, struct error *err)
 {
 	struct plan plan = { .config = c, .tier = t, .root = { .kind = NODE_SEQUENCE } };
 	size_t index = (size_t)(t - c->tiers);
 	struct planner p = {
 		.plan = &plan,
+		.scope = scope,
 		.only = only,
 		/* Linux: MAX_ARG_STRLEN, 32 pages, the final NUL counted. */
 		.command_max = (size_t)sysconf(_SC_PAGESIZE) * 32,
@@ -260,13 +452,59 @@ plan_build(const struct config *c, const struct tier *t, const char *only,
 	rc = plan_items(&p, t, t->items, t->nitems, &plan.root, 0);
 	free(p.is_planned);
 	if (rc == 0 && only != NULL && plan.njobs == 0)
-		rc = only_refuse(c, t, only, err);
+		rc = only_refuse(c, t, scope, only, err);
 	if (rc < 0) {
 		plan_release(&plan);
 		return -1;
 	}
 	*ret_plan = plan;
 	return 0;
+}
+
+static bool
+items_have_workspace_steps(const struct config *c, const struct item *items, size_t n,
+			   bool *is_seen)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct item *it = &items[i];
+
+		if (it->kind == ITEM_STEP && it->step->per == STEP_PER_WORKSPACE)
+			return true;
+		if (it->kind == ITEM_GROUP &&
+		    items_have_workspace_steps(c, it->members, it->nmembers, is_seen))
+			return true;
+		/* Tiers are gone through by the caller, one by one: no recursion by their
+		 * names. */
+		if (it->kind == ITEM_TIER)
+			is_seen[it->tier] = true;
+	}
+	return false;
+}
+
+bool
+plan_has_workspace_steps(const struct config *c, const struct tier *t)
+{
+	bool *is_seen = xcalloc(c->ntiers, sizeof(*is_seen));
+	bool *is_done = xcalloc(c->ntiers, sizeof(*is_done));
+	bool found = false, more = true;
+	size_t i;
+
+	is_seen[t - c->tiers] = true;
+	while (more && !found) {
+		more = false;
+		for (i = 0; i < c->ntiers && !found; i++) {
+			if (!is_seen[i] || is_done[i])
+				continue;
+			is_done[i] = more = true;
+			found = items_have_workspace_steps(c, c->tiers[i].items,
+							   c->tiers[i].nitems, is_seen);
+		}
+	}
+	free(is_seen);
+	free(is_done);
+	return found;
 }
 
 void
@@ -276,10 +514,8 @@ plan_release(struct plan *p)
 
 	if (p == NULL)
 		return;
-	for (i = 0; i < p->njobs; i++) {
-		free(p->jobs[i].id);
-		free(p->jobs[i].command);
-	}
+	for (i = 0; i < p->njobs; i++)
+		job_release(&p->jobs[i]);
 	free(p->jobs);
 	free(p->repeats);
 	node_release(&p->root);

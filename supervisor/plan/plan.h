@@ -12,6 +12,7 @@
 
 #include "ipc/error.h"
 #include "supervisor/config/config.h"
+#include "supervisor/plan/scope.h"
 
 enum {
 	PLAN_JOBS_MAX = 100000
@@ -19,8 +20,13 @@ enum {
 
 struct job {
 	const struct step *step; /* borrowed from the config */
-	char *id;		 /* `fast/2`, `full/4@1/2` */
+	char *id;		 /* `fast/2`, `full/4@1/2`, `fast/3@packages/a` */
 	char *command;		 /* placeholders filled in */
+	const char *workspace;	 /* it runs for, borrowed from the scope; or NULL */
+	const char *why;	 /* that workspace is selected, borrowed; NULL: all are */
+	char *nothing;		 /* why there is nothing to run, or NULL */
+	size_t *needs;		 /* jobs of its own step that must have ended before */
+	size_t nneeds;
 };
 
 enum node_kind {
@@ -58,12 +64,15 @@ struct plan {
 	}
 
 /*
- * Resolve a tier: names inlined, repeats left out, shards made.  `only` NULL, or
- * an id (`fast/2` all of its jobs, `full/4@1/2` one) that the plan is narrowed to;
- * one that the tier does not have is refused, the nearest named.
+ * Resolve a tier: names inlined, repeats left out, shards and workspaces made, the latter
+ * as the scope has them (borrowed as long as the plan).  `only` NULL, or an id (`fast/2`
+ * all of its jobs, `full/4@1/2` one) that the plan is narrowed to; one that the tier does
+ * not have is refused, the nearest named.
  */
-int plan_build(const struct config *c, const struct tier *t, const char *only,
-	       struct plan *ret_plan, struct error *err);
+int plan_build(const struct config *c, const struct tier *t, const struct scope *scope,
+	       const char *only, struct plan *ret_plan, struct error *err);
+/* Does the tier, or one that it names, have a step that runs per workspace? */
+bool plan_has_workspace_steps(const struct config *c, const struct tier *t);
 void plan_release(struct plan *p);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ipc/mem.h"
+#include "supervisor/project/paths.h"
 #include "supervisor/project/patterns.h"
 #include "supervisor/project/segment.h"
 
@@ -195,6 +196,30 @@ is_loop(const struct walk *w, const char *dir, const char *path)
 	return loop;
 }
 
+/* The directory `name` of a directory, `..` too, without a detour; freed by the caller.
+ */
+static char *
+path_in(const char *dir, const char *name)
+{
+	const char *slash = strrchr(dir, '/');
+	const char *last = slash != NULL ? slash + 1 : dir;
+
+	if (*dir == '\0')
+		return xstrdup(name);
+	if (strcmp(name, "..") == 0 && strcmp(last, "..") != 0)
+		return xstrndup(dir, slash != NULL ? (size_t)(slash - dir) : 0);
+	return xasprintf("%s/%s", dir, name);
+}
+
+/* A directory as seen from the base of the patterns, or NULL where it is not below. */
+static const char *
+below_base(const struct walk *w, const char *dir)
+{
+	if (!path_is_within(dir, w->base))
+		return NULL;
+	return dir + strlen(w->base) + (*w->base != '\0');
+}
+
 /* Go into a directory where a pattern can reach it. */
 static int
 walk_into(struct walk *w, const char *dir, const struct state_set *states,
@@ -209,7 +234,7 @@ walk_into(struct walk *w, const char *dir, const struct state_set *states,
 		return 0;
 	rc = states_step(w, states, name, is_link, &next);
 	if (rc == 0 && next.nitems > 0) {
-		path = *dir == '\0' ? xstrdup(name) : xasprintf("%s/%s", dir, name);
+		path = path_in(dir, name);
 		if (!is_link || !is_loop(w, dir, path))
 			rc = walk_directory(w, path, &next);
 		free(path);
@@ -265,7 +290,7 @@ walk_named(struct walk *w, const char *dir, const struct state_set *states)
 	path_list_settle(&names);
 	for (i = 0; rc == 0 && i < names.nitems; i++) {
 		const char *name = names.items[i];
-		char *path = *dir == '\0' ? xstrdup(name) : xasprintf("%s/%s", dir, name);
+		char *path = path_in(dir, name);
 
 		rc = walk_into(w, dir, states, name, w->from->kind(w->from->ctx, path));
 		free(path);
@@ -293,10 +318,10 @@ states_are_names(const struct walk *w, const struct state_set *states)
 static bool
 is_named(const struct walk *w, const char *dir, const struct state_set *states)
 {
+	const char *c = below_base(w, dir);
 	size_t i, depth = 1;
-	const char *c;
 
-	for (c = dir + strlen(w->base) + (*w->base != '\0'); *c != '\0'; c++)
+	for (; c != NULL && *c != '\0'; c++)
 		depth += *c == '/';
 	for (i = 0; i < states->nitems; i++) {
 		const struct pattern_path *p = &w->set.wanted[states->items[i].pattern];
@@ -314,13 +339,14 @@ is_named(const struct walk *w, const char *dir, const struct state_set *states)
 static int
 directory_consider(struct walk *w, const char *dir, const struct state_set *states)
 {
-	const char *relative = dir + strlen(w->base) + (*w->base != '\0');
-	bool is_excluded;
+	const char *relative = below_base(w, dir);
+	bool is_excluded = false;
 	char *manifest;
 
 	if (strcmp(dir, w->base) == 0 || *dir == '\0' || !is_named(w, dir, states))
 		return 0;
-	if (pattern_set_excludes(&w->set, relative, w->manager == MANAGER_YARN,
+	if (relative != NULL &&
+	    pattern_set_excludes(&w->set, relative, w->manager == MANAGER_YARN,
 				 &is_excluded, w->err) < 0)
 		return -1;
 	if (is_excluded)

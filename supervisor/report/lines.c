@@ -288,6 +288,40 @@ lines_green(struct buf *out, const char *tier, const char *inputs, const char *s
 }
 
 void
+lines_scope(struct buf *out, const struct scope *s)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < s->workspaces.nitems; i++)
+		n += s->is_selected[i];
+	if (n == s->workspaces.nitems)
+		buf_puts(out, "affected: every workspace");
+	else if (n == 0)
+		buf_puts(out, "affected: no workspace");
+	else
+		buf_printf(out, "affected: %zu of %zu workspaces", n,
+			   s->workspaces.nitems);
+	if (s->against != NULL)
+		buf_printf(out, ", against %s", s->against);
+	if (s->reason != NULL)
+		buf_printf(out, ": %s", s->reason);
+	buf_putc(out, '\n');
+	for (i = 0; i < s->workspaces.nitems; i++) {
+		if (s->why[i] == NULL)
+			continue;
+		buf_puts(out, "  ");
+		lines_command(out, s->workspaces.items[i].path);
+		buf_printf(out, ": %s\n", s->why[i]);
+	}
+}
+
+void
+lines_asked(struct buf *out, const char *why)
+{
+	buf_printf(out, "git was asked about this tree: %s\n", why);
+}
+
+void
 lines_warn(struct buf *out, const char *text)
 {
 	buf_puts(out, "WARN: ");

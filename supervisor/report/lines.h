@@ -63,8 +63,15 @@ void lines_verdict(struct buf *out, const char *tier, bool ok, const char *repor
  */
 void lines_green(struct buf *out, const char *tier, const char *inputs, const char *since,
 		 const char *flags);
+/* Of a dry run: `git was asked about this tree: <why>`. */
+void lines_asked(struct buf *out, const char *why);
 /* `WARN: <text>`, on one line. */
 void lines_warn(struct buf *out, const char *text);
+/*
+ * Of a run that was to be narrowed: how many workspaces, against what, and why each or
+ * all or none.
+ */
+void lines_scope(struct buf *out, const struct scope *s);
 /* The plan of a dry run. */
 void lines_plan(struct buf *out, const struct plan *p);
 

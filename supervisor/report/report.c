@@ -130,6 +130,29 @@ steps_to_json(const struct plan *p, const struct result *results)
 	return steps;
 }
 
+/* Which workspaces a narrowed run covers, and why. */
+static struct json_object *
+scope_to_json(const struct scope *s)
+{
+	struct json_object *o = js_object();
+	struct json_object *list = js_array();
+	size_t i;
+
+	add_text(o, "against", s->against);
+	js_add_bool(o, "verified", s->base_is_verified);
+	add_text(o, "reason", s->reason);
+	for (i = 0; i < s->workspaces.nitems; i++) {
+		struct json_object *w = js_object();
+
+		js_add_string(w, "workspace", s->workspaces.items[i].path);
+		js_add_bool(w, "selected", s->is_selected[i]);
+		add_text(w, "why", s->why[i]);
+		js_push(list, w);
+	}
+	js_add(o, "workspaces", list);
+	return o;
+}
+
 struct json_object *
 report_to_json(const struct report *r, const struct plan *p, const struct result *results)
 {
@@ -146,6 +169,8 @@ report_to_json(const struct report *r, const struct plan *p, const struct result
 	if (r->interrupted > 0)
 		add_signal(o, "interrupted", r->interrupted);
 	add_true(o, "replayed", r->replayed);
+	if (r->scope != NULL)
+		js_add(o, "affected", scope_to_json(r->scope));
 	js_add(o, "steps", steps_to_json(p, r->unfinished ? NULL : results));
 	return o;
 }

@@ -24,9 +24,11 @@ struct report {
 	bool ok;
 	int64_t budget_ms;  /* -1: none */
 	const char *inputs; /* the key of the tree, or NULL */
-	int interrupted;    /* the signal that ended the run, 0: none */
-	bool unfinished;    /* written at the start: not ok, every step skipped */
-	bool replayed;	    /* answered from a record */
+	const struct scope
+	    *scope;	 /* of a run that was narrowed, or asked to be; or NULL */
+	int interrupted; /* the signal that ended the run, 0: none */
+	bool unfinished; /* written at the start: not ok, every step skipped */
+	bool replayed;	 /* answered from a record */
 };
 
 #define REPORT_INIT             \

@@ -322,6 +322,10 @@ local_new(const struct plan *p, const struct local_options *o)
 	environment_fill(&l->env, o->caller_env);
 	environment_set(&l->env, "GEONOSIS_GATE_RUN", o->run_id);
 	environment_set(&l->env, TURN_CHAIN_VARIABLE, o->run_chain);
+	if (o->base[0] != '\0')
+		environment_set(&l->env, "GEONOSIS_BASE", o->base);
+	if (o->changed_file != NULL)
+		environment_set(&l->env, "GEONOSIS_CHANGED_FILES", o->changed_file);
 	worker_adopt_orphans();
 	return l;
 }

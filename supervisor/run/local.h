@@ -15,9 +15,12 @@ struct local_options {
 	char *const *caller_env; /* what steps inherit from; borrowed for the call */
 	const char *run_id;	 /* GEONOSIS_GATE_RUN; borrowed for the call */
 	const char *run_chain;	 /* TURN_CHAIN_VARIABLE; borrowed for the call */
-	const char *log_dir;	 /* `.geonosis/logs/fast`; borrowed */
-	int log_dir_fd;		 /* of it, borrowed; -1: it cannot be written */
-	const char *log_error;	 /* why not; borrowed, NULL otherwise */
+	const char *base;	 /* GEONOSIS_BASE, "" for none; borrowed for the call */
+	const char
+	    *changed_file;     /* GEONOSIS_CHANGED_FILES or NULL; borrowed for the call */
+	const char *log_dir;   /* `.geonosis/logs/fast`; borrowed */
+	int log_dir_fd;	       /* of it, borrowed; -1: it cannot be written */
+	const char *log_error; /* why not; borrowed, NULL otherwise */
 };
 
 /*

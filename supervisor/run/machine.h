@@ -31,8 +31,8 @@ struct machine {
 	}
 
 /*
- * Take the place.  A segment that may not be used, or a variable that says nothing sound, is
- * refused. Where there is no shared memory *ret_warning says so (freed by the caller,
+ * Take the place.  A segment that may not be used, or a variable that says nothing sound,
+ * is refused. Where there is no shared memory *ret_warning says so (freed by the caller,
  * else NULL) and the place is private.
  */
 int machine_open(struct machine *s, char **ret_warning, struct error *err);

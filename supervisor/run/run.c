@@ -128,6 +128,19 @@ run_told_slots(const struct run *r, const struct live *l)
 	return slot_count(l->slot);
 }
 
+/* There is nothing to run, and that is known: the step is green without a process. */
+static void
+run_pass_nothing(struct run *r, size_t job)
+{
+	struct result *res = &r->results[job];
+
+	res->state = RESULT_DONE;
+	res->ok = true;
+	res->exit_code = 0;
+	res->ran_nothing = xstrdup(r->plan->jobs[job].nothing);
+	run_finish_job(r, job);
+}
+
 /* Let a job go: it asks for its slots. */
 static void
 run_let_go(struct run *r, size_t job)
@@ -193,6 +206,10 @@ run_start_jobs(struct run *r)
 	size_t job;
 
 	while (!r->stopped && r->nlives < r->room && schedule_next(r->schedule, &job)) {
+		if (r->plan->jobs[job].nothing != NULL) {
+			run_pass_nothing(r, job);
+			continue;
+		}
 		run_let_go(r, job);
 		run_start_held(r);
 	}

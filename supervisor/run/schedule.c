@@ -22,6 +22,7 @@ struct entry {
 };
 
 struct schedule {
+	const struct plan *plan;
 	struct entry root;
 	struct entry **by_job;
 };
@@ -62,27 +63,40 @@ schedule_new(const struct plan *p)
 {
 	struct schedule *s = xcalloc(1, sizeof(*s));
 
+	s->plan = p;
 	s->by_job = xcalloc(p->njobs, sizeof(*s->by_job));
 	entry_fill(s, &s->root, &p->root, NULL);
 	return s;
 }
 
+/* What a job of a step that runs per workspace waits for, beside the tree's own order. */
+static bool
+job_may_start(const struct schedule *s, const struct job *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->nneeds; i++)
+		if (s->by_job[j->needs[i]]->open > 0)
+			return false;
+	return true;
+}
+
 static struct entry *
-entry_next(struct entry *e)
+entry_next(const struct schedule *s, struct entry *e)
 {
 	size_t i;
 
 	if (e->idle == 0)
 		return NULL;
 	if (e->kind == NODE_JOB)
-		return e;
+		return job_may_start(s, &s->plan->jobs[e->job]) ? e : NULL;
 	while (e->first < e->nchildren && e->children[e->first].open == 0)
 		e->first++;
 	if (e->kind == NODE_SEQUENCE)
-		return e->first < e->nchildren ? entry_next(&e->children[e->first])
+		return e->first < e->nchildren ? entry_next(s, &e->children[e->first])
 					       : NULL;
 	for (i = e->first; i < e->nchildren; i++) {
-		struct entry *found = entry_next(&e->children[i]);
+		struct entry *found = entry_next(s, &e->children[i]);
 
 		if (found != NULL)
 			return found;
@@ -93,7 +107,7 @@ entry_next(struct entry *e)
 bool
 schedule_next(struct schedule *s, size_t *ret_job)
 {
-	struct entry *e = entry_next(&s->root);
+	struct entry *e = entry_next(s, &s->root);
 
 	if (e == NULL)
 		return false;

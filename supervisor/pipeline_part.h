@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the pipeline's own files share: a verify on its way.  Private to them.
+ */
+#ifndef SUPERVISOR_PIPELINE_PART_H
+#define SUPERVISOR_PIPELINE_PART_H
+
+#include "ipc/signals.h"
+#include "supervisor/green/key.h"
+#include "supervisor/pipeline.h"
+#include "supervisor/plan/scope.h"
+#include "supervisor/report/place.h"
+#include "supervisor/run/machine.h"
+#include "supervisor/run/turn.h"
+
+struct pipeline {
+	const struct pipeline_request *request;
+	const struct pipeline_observer *observer;
+	struct config config;
+	const struct tier *tier; /* in the config */
+	struct key key;		 /* of the tree as it is before the run */
+	struct scope scope;
+	struct plan plan;
+	bool is_planned; /* scope and plan are there, of the tree that the key is of */
+	struct machine machine;
+	struct jobs jobs;
+	struct report report;
+	struct report_place *place;
+	char *report_path;
+	struct signals signals;
+	struct turn turn;
+	struct slot *exclusive; /* the machine, while it is ours */
+	struct result *results;
+	struct pipeline_view view;
+};
+
+/* `WARN: <why>: <consequence>` */
+void pipeline_warn(const struct pipeline *p, const char *text);
+
+/* --- pipeline_green.c: the tree's key, the record, the mark --- */
+
+/* The flags that matter to a verdict, as records and people read them. */
+const char *pipeline_flags(const struct pipeline *p);
+/* (Again.)  Without a key the run goes on: nothing is recorded or answered. */
+void pipeline_compute_key(struct pipeline *p);
+/* Is the tier green on this very tree, and may that answer this request? */
+bool pipeline_is_green(const struct pipeline *p);
+/* Answer from the record: 1, the report is there; 0: it has to be run; -1. */
+int pipeline_replay(struct pipeline *p, struct error *err);
+/* After a run: record a green, or take one away that a red contradicts; move the mark. */
+void pipeline_keep(struct pipeline *p, const struct run_outcome *o);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In order: the workspaces, the mark, the base, what differs from it, and what of that
+ * reaches which workspace.  At every point where something is not known the answer is
+ * "all", with the reason; nothing is left out by an error.
+ */
+#include "supervisor/plan/scope.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "git/base.h"
+#include "git/changed.h"
+#include "git/commit.h"
+#include "git/repository.h"
+#include "ipc/buf.h"
+#include "ipc/mem.h"
+#include "supervisor/plan/base_source.h"
+#include "supervisor/plan/cuts.h"
+#include "supervisor/project/affected.h"
+
+struct finder {
+	const struct scope_request *rq;
+	struct scope *s;
+	struct repository repository;
+	char *subdir;
+	/* What the tree is held against: the merge-base first, then the tip where that
+	 * counts too. */
+	char commits[2][DIGEST_HEX_SIZE];
+	const char *commit_list[2];
+	size_t ncommits;
+	struct error *err;
+};
+
+/* All run; the first reason stands. */
+static void
+scope_run_all(struct scope *s, const char *reason)
+{
+	if (s->reason == NULL)
+		s->reason = xstrdup(reason);
+}
+
+static void
+finder_add_commit(struct finder *f, const char *hex)
+{
+	size_t n = f->ncommits;
+
+	if (n == 1 && strcmp(f->commits[0], hex) == 0)
+		return;
+	(void)snprintf(f->commits[n], sizeof(f->commits[n]), "%s", hex);
+	f->commit_list[n] = f->commits[n];
+	f->ncommits++;
+}
+
+/* --- the base --- */
+
+/* The tier's own mark: what GEONOSIS_BASE says, whatever the run is held against. */
+static void
+finder_read_mark(struct finder *f, struct base *ret_base)
+{
+	struct scope *s = f->s;
+
+	s->mark_name = mark_name(f->rq->tier, f->subdir);
+	mark_read(&f->repository, s->mark_name, &s->mark);
+	if (s->mark.state != MARK_FOUND)
+		return;
+	base_find(&f->repository, s->mark.commit, ret_base);
+	if (ret_base->state == BASE_FOUND)
+		(void)snprintf(s->mark_base, sizeof(s->mark_base), "%s",
+			       ret_base->commit);
+}
+
+static void
+finder_use_mark(struct finder *f, const struct base *b)
+{
+	struct scope *s = f->s;
+	char *reason;
+
+	if (s->mark.state == MARK_FOUND && b->state == BASE_FOUND) {
+		finder_add_commit(f, b->commit);
+		finder_add_commit(f, s->mark.commit);
+		s->base_is_verified = true;
+		s->against = xasprintf("%s (%.12s)", s->mark_name, s->mark.commit);
+		return;
+	}
+	reason = xasprintf("the mark %s is no base: %s", s->mark_name,
+			   s->mark.state == MARK_GONE ? s->mark.why.text : b->why.text);
+	scope_run_all(s, reason);
+	free(reason);
+}
+
+/* With no mark, `fast` is held against main, of which nobody here has said that it is
+ * green. */
+static void
+finder_use_main(struct finder *f)
+{
+	struct base b = BASE_INIT;
+	char *reason;
+
+	if (strcmp(f->rq->tier, "fast") != 0) {
+		reason = xasprintf("there is no mark %s yet", f->s->mark_name);
+	} else if (base_find_main(&f->repository, &b) == 0) {
+		reason =
+		    xasprintf("there is no mark %s yet, and no main", f->s->mark_name);
+	} else if (b.state != BASE_FOUND) {
+		reason = xasprintf("there is no mark %s yet, and main is no base: %s",
+				   f->s->mark_name, b.why.text);
+	} else if (b.has_head) {
+		reason = xasprintf("there is no mark %s yet, and HEAD is in main",
+				   f->s->mark_name);
+	} else {
+		finder_add_commit(f, b.commit);
+		f->s->against =
+		    xasprintf("main (%.12s), which was not verified here", b.commit);
+		return;
+	}
+	scope_run_all(f->s, reason);
+	free(reason);
+}
+
+static int
+finder_use_since(struct finder *f)
+{
+	char tip[DIGEST_HEX_SIZE];
+	struct base b = BASE_INIT;
+	int rc = commit_of_name(&f->repository, f->rq->since, tip, f->err);
+
+	if (rc < 0)
+		return error_wrap(f->err, "--since %s", f->rq->since);
+	if (rc == 0)
+		return error_set(f->err, ERROR_USAGE,
+				 "--since: \"%s\" names no commit here", f->rq->since);
+	base_find(&f->repository, tip, &b);
+	if (b.state == BASE_FOUND)
+		finder_add_commit(f, b.commit);
+	finder_add_commit(f, tip);
+	f->s->against = xasprintf("%s (%.12s)", f->rq->since, tip);
+	return 0;
+}
+
+static int
+finder_find_base(struct finder *f)
+{
+	struct base b = BASE_INIT;
+
+	finder_read_mark(f, &b);
+	if (f->rq->since != NULL)
+		return finder_use_since(f);
+	if (f->rq->tree->head[0] == '\0')
+		scope_run_all(f->s, "there is no commit yet");
+	else if (f->s->mark.state == MARK_NONE)
+		finder_use_main(f);
+	else
+		finder_use_mark(f, &b);
+	return 0;
+}
+
+/* --- what differs --- */
+
+static int
+finder_find_changes(struct finder *f)
+{
+	struct changed c = CHANGED_INIT;
+	struct error why = ERROR_INIT;
+	size_t i;
+
+	if (f->ncommits == 0)
+		return 0;
+	if (changed_find(&f->repository, f->commit_list, f->ncommits, &c, &why) < 0) {
+		(void)error_wrap(&why, "what changed cannot be read");
+		scope_run_all(f->s, why.text);
+		return 0;
+	}
+	f->s->changes = xcalloc(c.npaths, sizeof(*f->s->changes));
+	for (i = 0; i < c.npaths; i++)
+		f->s->changes[i] = path_from(f->subdir, c.paths[i]);
+	f->s->nchanges = c.npaths;
+	f->s->has_changes = true;
+	changed_release(&c);
+	return 0;
+}
+
+/* --- key parts --- */
+
+static const char *
+parts_find(const struct mark_parts *parts, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < parts->n; i++)
+		if (strcmp(parts->items[i].name, name) == 0)
+			return parts->items[i].value;
+	return NULL;
+}
+
+/*
+ * The parts of the key that no diff shows and that differ from the base's, or are not
+ * known there although the config names them.  The names are borrowed from the request.
+ */
+static size_t
+finder_differing_parts(struct finder *f, const char **ret_names)
+{
+	const struct mark_parts *now = f->rq->parts;
+	struct mark_parts then = MARK_PARTS_INIT;
+	struct error ignored = ERROR_INIT;
+	size_t n = 0, i;
+	int known = 0;
+
+	if (f->rq->since == NULL && f->s->base_is_verified)
+		known = mark_parts_read(&f->repository, f->s->mark_name,
+					f->s->mark.commit, &then, &ignored);
+	for (i = 0; i < now->n; i++) {
+		const char *name = now->items[i].name;
+		const char *value = known == 1 ? parts_find(&then, name) : NULL;
+		bool is_named =
+		    (strcmp(name, "keyEnv") == 0 && f->rq->config->key_env.nitems > 0) ||
+		    (strcmp(name, "keyFiles") == 0 &&
+		     f->rq->config->key_files.nitems > 0);
+
+		if (value != NULL ? strcmp(value, now->items[i].value) != 0 : is_named)
+			ret_names[n++] = name;
+	}
+	mark_parts_release(&then);
+	return n;
+}
+
+/* --- what is reached --- */
+
+struct base_workspaces {
+	struct snapshot *snapshot;
+	struct workspace_list list;
+	struct graph graph;
+	bool is_known;
+};
+
+/*
+ * The workspaces of the base and their edges.  Who asks cargo or go about a commit gets
+ * no answer: then the tree's own edges are all there are.
+ */
+static int
+finder_read_base(struct finder *f, struct base_workspaces *ret)
+{
+	struct error why = ERROR_INIT;
+	struct source from;
+
+	if (f->s->workspaces.manager == MANAGER_CARGO ||
+	    f->s->workspaces.manager == MANAGER_GO)
+		return 0;
+	if (snapshot_open(&f->repository, f->commits[0], f->subdir, &ret->snapshot,
+			  &why) < 0)
+		goto fail;
+	from = source_of_snapshot(ret->snapshot);
+	if (workspace_list_read(&from, &ret->list, &why) < 0)
+		goto fail;
+	graph_build(&ret->list, &ret->graph);
+	ret->is_known = true;
+	return 0;
+fail:
+	(void)error_wrap(&why, "the workspaces of the base cannot be read");
+	scope_run_all(f->s, why.text);
+	return -1;
+}
+
+static void
+base_workspaces_release(struct base_workspaces *b)
+{
+	graph_release(&b->graph);
+	workspace_list_release(&b->list);
+	snapshot_free(b->snapshot);
+}
+
+static void
+scope_take_answer(struct scope *s, const struct affected_input *in,
+		  const struct affected *a)
+{
+	size_t i;
+
+	s->is_narrowed = true;
+	for (i = 0; i < a->nselections; i++) {
+		s->is_selected[i] = a->selections[i].why != WHY_NOT;
+		s->why[i] = affected_reason(in, a, i);
+		s->leaves_out = s->leaves_out || !s->is_selected[i];
+	}
+	if (a->all != ALL_NOT)
+		scope_run_all(s, a->all_reason);
+	else if (a->documents_only)
+		scope_run_all(s, "only documents changed");
+	else if (a->nothing_changed)
+		scope_run_all(s, "nothing changed");
+}
+
+static int
+finder_select(struct finder *f, struct base_workspaces *base)
+{
+	struct scope *s = f->s;
+	const char *names[8];
+	struct change *changes = xcalloc(s->nchanges, sizeof(*changes));
+	struct affected answer = AFFECTED_INIT;
+	struct affected_input in = {
+		.tree = &s->workspaces,
+		.tree_graph = &s->graph,
+		.base = base->is_known ? &base->list : NULL,
+		.base_graph = base->is_known ? &base->graph : NULL,
+		.changes = changes,
+		.nchanges = s->nchanges,
+		.documents = (const char *const *)f->rq->config->documents.items,
+		.ndocuments = f->rq->config->documents.nitems,
+		.key_parts = names,
+	};
+	size_t i;
+	int rc;
+
+	for (i = 0; i < s->nchanges; i++)
+		changes[i].path = s->changes[i];
+	in.nkey_parts = finder_differing_parts(f, names);
+	rc = cuts_find(&f->repository, f->subdir, f->commit_list, f->ncommits,
+		       &f->rq->config->version_files, changes, s->nchanges, f->err);
+	if (rc == 0)
+		rc = affected_find(&in, &answer, f->err);
+	if (rc == 0)
+		scope_take_answer(s, &in, &answer);
+	affected_release(&answer);
+	free(changes);
+	return rc;
+}
+
+static int
+finder_narrow(struct finder *f)
+{
+	struct base_workspaces base = { .list = WORKSPACE_LIST_INIT,
+					.graph = GRAPH_INIT };
+	int rc = 0;
+
+	if (finder_read_base(f, &base) == 0)
+		rc = finder_select(f, &base);
+	base_workspaces_release(&base);
+	return rc;
+}
+
+/* --- the whole --- */
+
+static bool
+request_is_narrowing(const struct scope_request *rq)
+{
+	return rq->affected || rq->since != NULL;
+}
+
+/* A tree without a repository has no past: asking what changed is refused. */
+static int
+scope_without_repository(const struct scope_request *rq, struct error *err)
+{
+	const char *flag = rq->since != NULL ? "--since" : "--affected";
+	const char *why =
+	    rq->tree->why != NULL ? rq->tree->why : "this is not in a git repository";
+
+	if (!request_is_narrowing(rq))
+		return 0;
+	return error_set(err, ERROR_USAGE, "%s: nothing says what changed: %s", flag,
+			 why);
+}
+
+static int
+finder_open(struct finder *f)
+{
+	if (repository_open(f->rq->tree, &f->repository, f->err) < 0)
+		return -1;
+	f->subdir = repository_subdir(&f->repository, ".", f->err);
+	return f->subdir != NULL ? 0 : -1;
+}
+
+static int
+finder_run(struct finder *f)
+{
+	bool narrowing = request_is_narrowing(f->rq);
+
+	if (finder_open(f) < 0 || finder_find_base(f) < 0 || finder_find_changes(f) < 0)
+		return -1;
+	if (!narrowing || !f->rq->has_workspace_steps || !f->s->has_changes)
+		return 0;
+	return finder_narrow(f);
+}
+
+static int
+scope_load_workspaces(struct scope *s, struct error *err)
+{
+	size_t i;
+
+	if (workspace_list_load(".", &s->workspaces, err) < 0)
+		return -1;
+	graph_build(&s->workspaces, &s->graph);
+	s->is_selected = xcalloc(s->workspaces.nitems, sizeof(*s->is_selected));
+	s->why = xcalloc(s->workspaces.nitems, sizeof(*s->why));
+	for (i = 0; i < s->workspaces.nitems; i++)
+		s->is_selected[i] = true;
+	return 0;
+}
+
+int
+scope_find(const struct scope_request *rq, struct scope *ret_scope, struct error *err)
+{
+	struct scope s = SCOPE_INIT;
+	struct error why = ERROR_INIT;
+	struct finder f = {
+		.rq = rq, .s = &s, .repository = REPOSITORY_INIT, .err = &why
+	};
+	int rc = 0;
+
+	if (rq->has_workspace_steps)
+		rc = scope_load_workspaces(&s, err);
+	if (rc == 0 && rq->tree->state != TREE_FOUND) {
+		rc = scope_without_repository(rq, err);
+	} else if (rc == 0 && finder_run(&f) < 0) {
+		/* A plain run needs no history: what cannot be read costs it a variable.
+		 */
+		if (request_is_narrowing(rq)) {
+			*err = why;
+			rc = -1;
+		}
+	}
+	repository_release(&f.repository);
+	free(f.subdir);
+	if (rc < 0) {
+		scope_release(&s);
+		return -1;
+	}
+	*ret_scope = s;
+	return 0;
+}
+
+void
+scope_release(struct scope *s)
+{
+	size_t i;
+
+	if (s == NULL)
+		return;
+	for (i = 0; s->why != NULL && i < s->workspaces.nitems; i++)
+		free(s->why[i]);
+	for (i = 0; i < s->nchanges; i++)
+		free(s->changes[i]);
+	free(s->why);
+	free(s->is_selected);
+	free(s->changes);
+	free(s->against);
+	free(s->reason);
+	free(s->mark_name);
+	graph_release(&s->graph);
+	workspace_list_release(&s->workspaces);
+	*s = (struct scope)SCOPE_INIT;
+}
