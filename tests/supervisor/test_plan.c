@@ -274,7 +274,7 @@ static const struct size_case sizes[] = {
 	{ { 1, 100000 }, false }, { { 60000, 60000 }, false },
 };
 
-Test(plan, at_most_a_hundred_thousand_jobs, .timeout = 60)
+Test(plan, at_most_a_hundred_thousand_jobs, .timeout = 30)
 {
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		const struct size_case *k = &sizes[i];
