@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
-# cpack -G DEB (or TGZ) in a release build makes the package.
+# `cmake --workflow --preset deb` makes the Debian package.
 set(CPACK_PACKAGE_VENDOR "geonosis")
 set(CPACK_PACKAGE_CONTACT "geonosis maintainers <root@localhost>")
 set(CPACK_GENERATOR "TGZ")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION "devel")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# Both are only for what reads history; libgit2 is loaded when a command needs it.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "git, libgit2-1.5")
-set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion")
 include(CPack)
