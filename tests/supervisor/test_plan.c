@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "ipc/buf.h"
-#include "ipc/clock.h"
 #include "tests/supervisor/shape.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -32,6 +31,16 @@ tier_of(const struct config *c, const char *name)
 
 	cr_assert_not_null(t, "%s", err.text);
 	return t;
+}
+
+/* Without workspaces. */
+static int
+build(const struct config *c, const char *tier, const char *only, struct plan *ret_plan,
+      struct error *err)
+{
+	static const struct scope none = SCOPE_INIT;
+
+	return plan_build(c, tier_of(c, tier), &none, only, ret_plan, err);
 }
 
 static char *
@@ -119,8 +128,8 @@ Test(plan, trees)
 		struct config c;
 
 		config_from_case(k->verify, &c);
-		cr_assert_eq(plan_build(&c, tier_of(&c, k->tier), NULL, &p, &err), 0,
-			     "%s: %s", k->verify, err.text);
+		cr_assert_eq(build(&c, k->tier, NULL, &p, &err), 0, "%s: %s", k->verify,
+			     err.text);
 		shape = shape_text(&p);
 		repeats = repeats_text(&p);
 		cr_expect_str_eq(shape, k->shape, "%s: %s", k->verify, shape);
@@ -173,8 +182,7 @@ Test(plan, placeholders_of_shards)
 			   "\"shards\":3}]}}",
 			   k->command);
 		parse(b.data, b.len, &c);
-		cr_assert_eq(plan_build(&c, tier_of(&c, "t"), NULL, &p, &err), 0, "%s",
-			     err.text);
+		cr_assert_eq(build(&c, "t", NULL, &p, &err), 0, "%s", err.text);
 		cr_assert_eq(p.njobs, 3);
 		cr_expect_str_eq(p.jobs[0].command, k->first, "%s", k->command);
 		cr_expect_str_eq(p.jobs[2].command, k->last, "%s", k->command);
@@ -191,7 +199,7 @@ Test(plan, other_steps_have_no_placeholders)
 	struct config c;
 
 	config_from_case("{'t':['x {shard} {shards}']}", &c);
-	if (plan_build(&c, tier_of(&c, "t"), NULL, &p, &err) == 0) {
+	if (build(&c, "t", NULL, &p, &err) == 0) {
 		cr_expect_str_eq(p.jobs[0].command, "x {shard} {shards}");
 		plan_release(&p);
 	}
@@ -243,7 +251,7 @@ Test(plan, narrowed_to_one_id)
 		const struct only_case *k = &onlys[i];
 		struct error err = ERROR_INIT;
 		struct plan p = PLAN_INIT;
-		int rc = plan_build(&c, tier_of(&c, "t"), k->only, &p, &err);
+		int rc = build(&c, "t", k->only, &p, &err);
 
 		cr_expect_eq(rc, k->shape != NULL ? 0 : -1, "%s: %s", k->only, err.text);
 		if (rc == 0) {
@@ -290,7 +298,7 @@ Test(plan, at_most_a_hundred_thousand_jobs, .timeout = 30)
 			   "{\"command\":\"b\",\"per\":\"shard\",\"shards\":%u}]}}",
 			   k->shards[0], k->shards[1]);
 		parse(b.data, b.len, &c);
-		rc = plan_build(&c, tier_of(&c, "t"), NULL, &p, &err);
+		rc = build(&c, "t", NULL, &p, &err);
 		cr_expect_eq(rc, k->is_ok ? 0 : -1, "%u + %u: %s", k->shards[0],
 			     k->shards[1], err.text);
 		if (rc == 0) {
@@ -332,8 +340,7 @@ Test(plan, thousand_tiers_deep, .timeout = 30)
 	struct config c;
 
 	config_chain(1000, &c);
-	cr_assert_eq(plan_build(&c, tier_of(&c, "t0"), NULL, &p, &err), 0, "%s",
-		     err.text);
+	cr_assert_eq(build(&c, "t0", NULL, &p, &err), 0, "%s", err.text);
 	cr_expect_eq(p.njobs, 1001);
 	cr_expect_str_eq(p.jobs[1000].id, "t1000/1");
 	plan_release(&p);
@@ -348,7 +355,7 @@ Test(plan, very_deep, .timeout = 60)
 	struct config c;
 
 	config_chain(30000, &c);
-	if (plan_build(&c, tier_of(&c, "t0"), NULL, &p, &err) == 0)
+	if (build(&c, "t0", NULL, &p, &err) == 0)
 		cr_expect_eq(p.njobs, 30001);
 	else
 		cr_expect(err.kind == ERROR_CONFIG &&
@@ -374,8 +381,7 @@ Test(plan, diamonds_are_planned_once, .timeout = 30)
 			   i, i, i, i, i + 1, i, i + 1);
 	buf_puts(&b, "\"t40\":[\"z\"]}}");
 	parse(b.data, b.len, &c);
-	cr_assert_eq(plan_build(&c, tier_of(&c, "t0"), NULL, &p, &err), 0, "%s",
-		     err.text);
+	cr_assert_eq(build(&c, "t0", NULL, &p, &err), 0, "%s", err.text);
 	cr_expect_eq(p.njobs, 81);
 	cr_expect_eq(p.nrepeats, 40);
 	plan_release(&p);
@@ -400,7 +406,7 @@ Test(plan, command_that_is_too_long)
 			buf_putc(&b, 'x');
 		buf_puts(&b, "\"]}}");
 		parse(b.data, b.len, &c);
-		rc = plan_build(&c, tier_of(&c, "t"), NULL, &p, &err);
+		rc = build(&c, "t", NULL, &p, &err);
 		cr_expect_eq(rc, n < most ? 0 : -1, "%zu: %s", n, err.text);
 		if (rc < 0) {
 			cr_expect_eq(err.kind, ERROR_CONFIG);
@@ -432,7 +438,7 @@ Test(plan, command_that_grows_too_long)
 	/* Seven bytes that become one, or two for the tenth. */
 	buf_puts(&b, "yyyyyy{shard}\"}]}}");
 	parse(b.data, b.len, &c);
-	cr_expect_eq(plan_build(&c, tier_of(&c, "t"), NULL, &p, &err), -1);
+	cr_expect_eq(build(&c, "t", NULL, &p, &err), -1);
 	cr_expect_not_null(strstr(err.text, "verify.t[0]"), "%s", err.text);
 	plan_release(&p);
 	config_release(&c);
@@ -533,8 +539,7 @@ Test(plan, random_tiers, .timeout = 60)
 		}
 		buf_puts(&b, "}}");
 		parse(b.data, b.len, &c);
-		cr_assert_eq(plan_build(&c, tier_of(&c, "t0"), NULL, &p, &err), 0, "%s",
-			     err.text);
+		cr_assert_eq(build(&c, "t0", NULL, &p, &err), 0, "%s", err.text);
 		naive_items(&c, c.tiers[0].items, c.tiers[0].nitems, seen, &want);
 		shape = shape_text(&p);
 		cr_expect_str_eq(shape, buf_text(&want), "%s: %s", b.data, shape);
