@@ -65,6 +65,7 @@ run_real(const char *shape, const char *const *commands, unsigned jobs, unsigned
 		.caller_env = env,
 		.run_id = "0123456789abcdef",
 		.run_chain = "0123456789abcdef",
+		.base = "",
 		.log_dir = "logs",
 		.log_dir_fd = log_dir_fd,
 	};

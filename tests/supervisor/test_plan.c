@@ -163,7 +163,7 @@ static const struct command_case commands[] = {
 	{ "{shards}{shard}{shard}", "311", "333" },
 	{ "{{shard}}", "{1}", "{3}" },
 	{ "{shard", "{shard", "{shard" },
-	{ "{shard }{Shard}${shard}", "{shard }{Shard}$1", "{shard }{Shard}$3" },
+	{ "{shard }{Shard}_{shard}", "{shard }{Shard}_1", "{shard }{Shard}_3" },
 	{ "{shar{shard}ds}", "{shar1ds}", "{shar3ds}" },
 	{ "'{shard}'", "'1'", "'3'" },
 };
