@@ -14,6 +14,7 @@
 #include "ipc/fd.h"
 #include "ipc/mem.h"
 #include "supervisor/pipeline_part.h"
+#include "supervisor/plan/work.h"
 #include "supervisor/run/changed_file.h"
 #include "supervisor/run/local.h"
 #include "supervisor/run/logs.h"
@@ -65,8 +66,10 @@ pipeline_plan(struct pipeline *p, struct error *err)
 		.tier = p->tier->name,
 		.affected = p->request->affected,
 		.since = p->request->since,
-		.has_workspace_steps = plan_has_workspace_steps(&p->config, p->tier),
+		.needs_workspaces = p->request->require_work ||
+				    plan_has_workspace_steps(&p->config, p->tier),
 		.tree = &p->key.tree,
+		.unreadable = p->key.is_unreadable ? p->key.why : NULL,
 		.parts = &parts,
 	};
 	int rc;
@@ -79,8 +82,7 @@ pipeline_plan(struct pipeline *p, struct error *err)
 		rc = plan_build(&p->config, p->tier, &p->scope, p->request->only,
 				&p->plan, err);
 	mark_parts_release(&parts);
-	p->report.scope =
-	    p->request->affected && rq.has_workspace_steps ? &p->scope : NULL;
+	p->report.scope = p->request->affected && rq.needs_workspaces ? &p->scope : NULL;
 	p->is_planned = rc == 0;
 	return rc;
 }
@@ -149,6 +151,40 @@ pipeline_begin(struct pipeline *p, struct error *err)
 	if (p->observer->start != NULL)
 		p->observer->start(p->observer->ctx, &p->view);
 	return 0;
+}
+
+/* --require-work: did at least one test runner run a test? */
+static bool
+pipeline_ran_a_test(const struct pipeline *p)
+{
+	bool any_runner = false;
+	size_t i;
+
+	for (i = 0; i < p->plan.njobs; i++) {
+		if (!p->plan.jobs[i].step->runner)
+			continue;
+		any_runner = true;
+		if (p->results[i].ran_nothing == NULL)
+			return true;
+	}
+	return !any_runner;
+}
+
+/* A green whose runners all ran nothing says nothing of code that changed without a test.
+ */
+static void
+pipeline_require_work(struct pipeline *p, struct run_outcome *o)
+{
+	const char *untested;
+
+	if (!p->request->require_work || !o->ok || pipeline_ran_a_test(p))
+		return;
+	untested = p->scope.has_changes ? work_untested(&p->scope, &p->config)
+					: "no diff can be read here";
+	if (untested == NULL)
+		return;
+	o->ok = false;
+	p->report.work_missing = untested;
 }
 
 static int
@@ -433,6 +469,7 @@ pipeline_execute(struct pipeline *p, struct pipeline_verdict *ret_verdict,
 	if (pipeline_begin(p, err) < 0 || pipeline_run(p, &outcome, err) < 0)
 		return -1;
 	p->view.ms = clock_now_ms() - started_ms;
+	pipeline_require_work(p, &outcome);
 	if (pipeline_finish(p, &outcome, err) < 0)
 		return -1;
 	pipeline_keep(p, &outcome);

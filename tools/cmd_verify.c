@@ -67,6 +67,7 @@ verify_tier(const struct opt_args *a, struct error *err)
 		.plan_only = v[VERIFY_DRY_RUN].set,
 		.affected = v[VERIFY_AFFECTED].set || v[VERIFY_SINCE].set,
 		.since = v[VERIFY_SINCE].text,
+		.require_work = v[VERIFY_REQUIRE_WORK].set,
 		.fresh = v[VERIFY_FRESH].set,
 		.version = GEONOSIS_VERSION,
 		.exclusive = v[VERIFY_EXCLUSIVE].set,

@@ -158,6 +158,8 @@ console_end(void *ctx, const struct pipeline_view *v)
 	}
 	if (r->interrupted != 0)
 		lines_interrupted(&c->line, r->interrupted);
+	if (r->work_missing != NULL)
+		lines_work_missing(&c->line, r->work_missing);
 	lines_over_budget(&c->line, r->tier, r->budget_ms, v->ms);
 	lines_legend(&c->line, v->plan, v->results);
 	lines_verdict(&c->line, r->tier, r->ok, v->report_path, NULL);

@@ -31,7 +31,7 @@ static const struct opt verify_opts[] = {
 	    "run per-workspace steps only where something changed since the mark" },
 	[VERIFY_SINCE] = { "since", 0, OPT_STRING, "<ref>", false,
 	    "as --affected, against this ref" },
-	[VERIFY_REQUIRE_WORK] = { "require-work", 0, OPT_FLAG, NULL, true,
+	[VERIFY_REQUIRE_WORK] = { "require-work", 0, OPT_FLAG, NULL, false,
 	    "fail when code changed and no test runner ran a test" },
 	[VERIFY_EXCLUSIVE] = { "exclusive", 0, OPT_FLAG, NULL, false,
 	    "take every slot of the machine for this run" },

@@ -51,6 +51,7 @@ struct attend {
 	int64_t started_ms;
 	int64_t kill_at_ms; /* -1: not stopping */
 	bool stopped;	    /* a signal was passed on */
+	int enter_errno;    /* why it is not where it was to go, or 0 */
 };
 
 static void
@@ -234,7 +235,8 @@ attend_clear(struct attend *a)
 
 	if (attend_reap_others() < 0)
 		return;
-	left = attend_sweep(a, SIGTERM);
+	/* What is being stopped has its signal already, and its time to act on it. */
+	left = attend_sweep(a, a->stopped ? 0 : SIGTERM);
 	if (left == 0)
 		return;
 	(void)session_signal(a->shell, SIGCONT);
@@ -305,7 +307,8 @@ attend_order(struct attend *a, const struct worker_setup *setup,
 {
 	setup->prepare(setup->ctx, order, &a->command);
 	log_init(&a->log, setup->log_dir_fd, a->command.log_name);
-	if (attend_spawn(a) < 0) {
+	errno = a->enter_errno;
+	if (a->enter_errno != 0 || attend_spawn(a) < 0) {
 		a->outcome.start_errno = errno;
 		a->outcome.exit_code = -1;
 	} else {
@@ -403,6 +406,8 @@ attend_main(int sock, struct worker_share *share, const struct worker_setup *set
 	};
 	ssize_t n;
 
+	if (setup->enter != NULL && setup->enter(setup->ctx) < 0)
+		a.enter_errno = errno;
 	attend_settle(sock, setup->log_dir_fd);
 	n = attend_receive_order(sock, &m);
 	if (n != (ssize_t)sizeof(m) || m.kind != WORKER_MESSAGE_ORDER)

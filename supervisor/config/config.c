@@ -8,6 +8,7 @@
 
 #include "ipc/fd.h"
 #include "ipc/mem.h"
+#include "supervisor/base/glob.h"
 #include "supervisor/config/field.h"
 #include "supervisor/config/names.h"
 #include "supervisor/config/parse.h"
@@ -98,6 +99,24 @@ config_tier(const struct config *c, const char *name, struct error *err)
 	free(shown);
 	free(hint);
 	return NULL;
+}
+
+bool
+config_is_document(const struct config *c, const char *path)
+{
+	struct error ignored = ERROR_INIT;
+	bool is_document = false;
+	size_t i;
+
+	/* They compiled when the config was read. */
+	for (i = 0; i < c->documents.nitems && !is_document; i++) {
+		struct glob *g = NULL;
+
+		if (glob_compile(c->documents.items[i], &g, &ignored) == 0)
+			is_document = glob_matches(g, path, strlen(path));
+		glob_free(g);
+	}
+	return is_document;
 }
 
 void

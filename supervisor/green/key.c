@@ -157,31 +157,41 @@ key_combine(struct key *k, const char *tier, const char *flags, const char *vers
 	return 0;
 }
 
+static int
+key_fill(struct key *k, const struct config *c, const char *tier, const char *flags,
+	 const char *version, struct error *err)
+{
+	struct tree_key_options options = { .want_changes = true };
+
+	if (tree_key_compute(".", &options, &k->tree, err) < 0)
+		return -1;
+	if (k->tree.state != TREE_FOUND) {
+		k->why = xstrdup(k->tree.why != NULL ? k->tree.why
+						     : "not in a git repository");
+		return 0;
+	}
+	hex_encode(k->tree.install, sizeof(k->tree.install), k->parts[KEY_PART_INSTALL]);
+	key_add_environment(c, k->parts[KEY_PART_ENVIRONMENT]);
+	if (key_add_files(c, k->parts[KEY_PART_FILES], err) < 0 ||
+	    key_add_config(k->parts[KEY_PART_CONFIG], err) < 0)
+		return -1;
+	return key_combine(k, tier, flags, version, err);
+}
+
 int
 key_compute(const struct config *c, const char *tier, const char *flags,
 	    const char *version, struct key *ret_key, struct error *err)
 {
-	struct tree_key_options options = { .want_changes = true };
 	struct key k = KEY_INIT;
+	int rc = key_fill(&k, c, tier, flags, version, err);
 
-	if (tree_key_compute(".", &options, &k.tree, err) < 0)
-		return -1;
-	if (k.tree.state != TREE_FOUND) {
-		k.why =
-		    xstrdup(k.tree.why != NULL ? k.tree.why : "not in a git repository");
-		*ret_key = k;
-		return 0;
-	}
-	hex_encode(k.tree.install, sizeof(k.tree.install), k.parts[KEY_PART_INSTALL]);
-	key_add_environment(c, k.parts[KEY_PART_ENVIRONMENT]);
-	if (key_add_files(c, k.parts[KEY_PART_FILES], err) < 0 ||
-	    key_add_config(k.parts[KEY_PART_CONFIG], err) < 0 ||
-	    key_combine(&k, tier, flags, version, err) < 0) {
+	if (rc < 0) {
 		key_release(&k);
-		return -1;
+		k.is_unreadable = true;
+		k.why = xstrdup(err->text);
 	}
 	*ret_key = k;
-	return 0;
+	return rc;
 }
 
 void

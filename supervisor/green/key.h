@@ -28,7 +28,8 @@ enum key_part {
 };
 
 struct key {
-	bool is_there;		   /* false: no key, `why` says why */
+	bool is_there;	    /* false: no key, `why` says why */
+	bool is_unreadable; /* there is a repository, or a keyFile, that cannot be read */
 	char hex[DIGEST_HEX_SIZE]; /* "" where there is none */
 	char parts[KEY_NPARTS][DIGEST_HEX_SIZE];
 	char *why;
@@ -46,7 +47,8 @@ const char *key_part_name(enum key_part part);
 /*
  * The key of a tier of the working directory's config.  `flags` is the text of the flags
  * that matter ("--affected --require-work"), "" for none; `version` is the program's.
- * Fails where the repository or a keyFile cannot be read.
+ * Fails where the repository or a keyFile cannot be read; then *ret_key is no key and its
+ * `why` says what *err does.
  */
 int key_compute(const struct config *c, const char *tier, const char *flags,
 		const char *version, struct key *ret_key, struct error *err);

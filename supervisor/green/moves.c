@@ -7,26 +7,6 @@
 #include "git/changed.h"
 #include "git/mark.h"
 #include "git/repository.h"
-#include "ipc/mem.h"
-#include "supervisor/base/glob.h"
-
-/* Is the path one that `documents` names? As everywhere, from the working directory. */
-static bool
-path_is_document(const struct config *c, const char *path)
-{
-	struct error ignored = ERROR_INIT;
-	bool is_document = false;
-	size_t i;
-
-	for (i = 0; i < c->documents.nitems && !is_document; i++) {
-		struct glob *g = NULL;
-
-		if (glob_compile(c->documents.items[i], &g, &ignored) == 0)
-			is_document = glob_matches(g, path, strlen(path));
-		glob_free(g);
-	}
-	return is_document;
-}
 
 /* 1 the tree is HEAD's, 0 it is not, -1. */
 static int
@@ -43,7 +23,7 @@ tree_is_heads(const struct config *c, const struct repository *r, const char *su
 	for (i = 0; i < changed.npaths && rc == 1; i++) {
 		char *path = path_from(subdir, changed.paths[i]);
 
-		if (!path_is_document(c, path))
+		if (!config_is_document(c, path))
 			rc = 0;
 		free(path);
 	}

@@ -75,10 +75,10 @@ only_names(const char *only, const struct step *s, const char *id)
 }
 
 static int
-step_refuse(struct planner *p, const struct step *s, const char *why)
+step_refuse(struct planner *p, const struct step *s, const char *key, const char *why)
 {
-	return error_set(p->err, ERROR_CONFIG, "%s:%u:%u: %s: %s", CONFIG_FILE,
-			 s->place.line, s->place.column, s->path, why);
+	return error_set(p->err, ERROR_CONFIG, "%s:%u:%u: %s%s: %s", CONFIG_FILE,
+			 s->place.line, s->place.column, s->path, key, why);
 }
 
 static int
@@ -91,14 +91,14 @@ job_check(struct planner *p, const struct job *j)
 		    why, sizeof(why),
 		    "the plan of tier \"%s\" has more than %d jobs; make it smaller",
 		    p->plan->tier->name, PLAN_JOBS_MAX);
-		return step_refuse(p, j->step, why);
+		return step_refuse(p, j->step, ".command", why);
 	}
 	if (strlen(j->command) >= p->command_max) {
 		(void)snprintf(why, sizeof(why),
 			       "the command has %zu bytes, the kernel takes %zu as one "
 			       "argument; put it in a script",
 			       strlen(j->command), p->command_max - 1);
-		return step_refuse(p, j->step, why);
+		return step_refuse(p, j->step, ".command", why);
 	}
 	return 0;
 }
@@ -177,7 +177,7 @@ step_exclude(struct planner *p, const struct step *s, bool *ret_is_in)
 		const char *pattern = s->exclude.items[i];
 		struct glob *g = NULL;
 		bool matched = false;
-		char why[300];
+		char key[40], why[300];
 
 		if (glob_compile(pattern, &g, p->err) < 0)
 			return -1;
@@ -191,12 +191,12 @@ step_exclude(struct planner *p, const struct step *s, bool *ret_is_in)
 			ret_is_in[k] = false;
 		}
 		glob_free(g);
-		(void)snprintf(
-		    why, sizeof(why),
-		    "exclude[%zu]: \"%.200s\" matches no workspace; take it out", i,
-		    pattern);
-		if (!matched)
-			return step_refuse(p, s, why);
+		if (matched)
+			continue;
+		(void)snprintf(key, sizeof(key), ".exclude[%zu]", i);
+		(void)snprintf(why, sizeof(why),
+			       "\"%.200s\" matches no workspace; take it out", pattern);
+		return step_refuse(p, s, key, why);
 	}
 	return 0;
 }
@@ -276,8 +276,8 @@ plan_workspaces(struct planner *p, const struct step *s, struct node *into)
 	size_t i;
 
 	if (l->nitems == 0)
-		rc = step_refuse(p, s,
-				 "per: \"workspace\" measures nothing here: there is no "
+		rc = step_refuse(p, s, ".per",
+				 "\"workspace\" measures nothing here: there is no "
 				 "workspace (package.json "
 				 "\"workspaces\", pnpm-workspace.yaml, Cargo.toml "
 				 "[workspace], go.work)");
@@ -320,8 +320,6 @@ step_unavailable(const struct step *s)
 		return "batch";
 	if (s->turbo != NULL)
 		return "turbo";
-	if (s->runner)
-		return "runner";
 	if (s->jobserver)
 		return "jobserver";
 	return NULL;
@@ -338,7 +336,7 @@ plan_step(struct planner *p, const struct step *s, struct node *into)
 		(void)snprintf(why, sizeof(why),
 			       "%s is not available in this version; leave the step out",
 			       key);
-		return step_refuse(p, s, why);
+		return step_refuse(p, s, "", why);
 	}
 	if (s->per == STEP_PER_SHARD)
 		return plan_shards(p, s, into);

@@ -346,7 +346,10 @@ request_is_narrowing(const struct scope_request *rq)
 	return rq->affected || rq->since != NULL;
 }
 
-/* A tree without a repository has no past: asking what changed is refused. */
+/*
+ * A tree without a repository has no past: asking what changed is refused.  Where there
+ * is one that cannot be read all run.
+ */
 static int
 scope_without_repository(const struct scope_request *rq, struct error *err)
 {
@@ -354,7 +357,7 @@ scope_without_repository(const struct scope_request *rq, struct error *err)
 	const char *why =
 	    rq->tree->why != NULL ? rq->tree->why : "this is not in a git repository";
 
-	if (!request_is_narrowing(rq))
+	if (!request_is_narrowing(rq) || rq->unreadable != NULL)
 		return 0;
 	return error_set(err, ERROR_USAGE, "%s: nothing says what changed: %s", flag,
 			 why);
@@ -376,7 +379,7 @@ finder_run(struct finder *f)
 
 	if (finder_open(f) < 0 || finder_find_base(f) < 0 || finder_find_changes(f) < 0)
 		return -1;
-	if (!narrowing || !f->rq->has_workspace_steps || !f->s->has_changes)
+	if (!narrowing || !f->rq->needs_workspaces || !f->s->has_changes)
 		return 0;
 	return finder_narrow(f);
 }
@@ -406,8 +409,10 @@ scope_find(const struct scope_request *rq, struct scope *ret_scope, struct error
 	};
 	int rc = 0;
 
-	if (rq->has_workspace_steps)
+	if (rq->needs_workspaces)
 		rc = scope_load_workspaces(&s, err);
+	if (rc == 0 && rq->unreadable != NULL)
+		scope_run_all(&s, rq->unreadable);
 	if (rc == 0 && rq->tree->state != TREE_FOUND) {
 		rc = scope_without_repository(rq, err);
 	} else if (rc == 0 && finder_run(&f) < 0) {

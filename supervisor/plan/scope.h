@@ -25,8 +25,9 @@ struct scope_request {
 	const char *tier;
 	bool affected;	   /* leave out what no change reaches */
 	const char *since; /* a ref to hold the tree against, or NULL; implies affected */
-	bool has_workspace_steps;	/* else no manifest is read */
+	bool needs_workspaces;		/* else no manifest is read */
 	const struct tree_key *tree;	/* computed with want_changes */
+	const char *unreadable;		/* why it could not be computed, or NULL */
 	const struct mark_parts *parts; /* of the key, as they are now */
 };
 

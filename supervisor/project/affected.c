@@ -93,6 +93,24 @@ all_set(struct affected *a, enum affected_all all, const char *before, const cha
 	free(clean);
 }
 
+/*
+ * Does a change lie in that directory?  A workspace that is deleted has at least its
+ * manifest there; one that a sparse checkout leaves out has nothing, and is not gone.
+ * (Where its pattern is gone, the file that had it is a change in no workspace.)
+ */
+static bool
+directory_has_change(const struct affected_input *in, const char *dir)
+{
+	size_t n = strlen(dir);
+	size_t i;
+
+	for (i = 0; i < in->nchanges; i++)
+		if (strncmp(in->changes[i].path, dir, n) == 0 &&
+		    in->changes[i].path[n] == '/')
+			return true;
+	return false;
+}
+
 /* A workspace of the base that the tree does not have as it was. */
 static void
 base_compare(const struct affected_input *in, struct affected *a)
@@ -103,6 +121,8 @@ base_compare(const struct affected_input *in, struct affected *a)
 		const struct workspace *old = &in->base->items[i];
 		long now = workspace_list_find(in->tree, old->path);
 
+		if (now < 0 && !directory_has_change(in, old->path))
+			continue;
 		if (now < 0)
 			all_set(a, ALL_GONE, "the workspace ", old->path, " is gone");
 		else if (strcmp(in->tree->items[now].name, old->name) != 0)

@@ -194,86 +194,154 @@ heap_take(struct heap *h)
 	return least;
 }
 
+/*
+ * A component is open when all that it depends on is done.  Of a cycle, its lowest node
+ * goes first, and the lowest of those left wherever it is stuck again; so what depends on
+ * a cycle comes after all of it.
+ */
 struct ordering {
 	struct graph reversed;
-	size_t *component;
-	size_t *waits;	 /* for how many nodes a node still waits */
-	size_t *outside; /* for how many of other components, by component */
-	bool *is_done;
+	size_t *component;  /* of a node */
+	size_t *waits;	    /* node: for how many of its own component it waits */
+	bool *is_taken;	    /* node: it is or was in the heap */
+	size_t *outside;    /* component: for how many edges it waits */
+	size_t *left;	    /* component: how many nodes are not done */
+	size_t *queued;	    /* component: how many nodes are in the heap */
+	size_t *members;    /* nodes, by component */
+	size_t *members_at; /* component: where its members begin; one more for the end */
 	struct heap ready;
 };
 
 static void
+members_sort(struct ordering *o, size_t nnodes, size_t ncomponents)
+{
+	size_t *at = xcalloc(ncomponents + 1, sizeof(*at));
+	size_t i;
+
+	for (i = 0; i < nnodes; i++)
+		o->members_at[o->component[i] + 1]++;
+	for (i = 0; i < ncomponents; i++) {
+		o->left[i] = o->members_at[i + 1];
+		o->members_at[i + 1] += o->members_at[i];
+		at[i] = o->members_at[i];
+	}
+	for (i = 0; i < nnodes; i++)
+		o->members[at[o->component[i]]++] = i;
+	free(at);
+}
+
+static void
+node_queue(struct ordering *o, size_t node)
+{
+	if (o->is_taken[node])
+		return;
+	o->is_taken[node] = true;
+	o->queued[o->component[node]]++;
+	heap_add(&o->ready, node);
+}
+
+/* The lowest node that is not taken yet. */
+static void
+component_start(struct ordering *o, size_t component)
+{
+	size_t i;
+
+	for (i = o->members_at[component]; i < o->members_at[component + 1]; i++)
+		if (!o->is_taken[o->members[i]]) {
+			node_queue(o, o->members[i]);
+			return;
+		}
+}
+
+static void
 ordering_begin(struct ordering *o, const struct graph *g)
 {
-	size_t n = g->nnodes, i;
+	size_t n = g->nnodes, i, ncomponents;
 
 	graph_reverse(g, &o->reversed);
 	o->component = xcalloc(n + 1, sizeof(size_t));
 	o->waits = xcalloc(n + 1, sizeof(size_t));
+	o->is_taken = xcalloc(n + 1, sizeof(bool));
 	o->outside = xcalloc(n + 1, sizeof(size_t));
-	o->is_done = xcalloc(n + 1, sizeof(bool));
+	o->left = xcalloc(n + 1, sizeof(size_t));
+	o->queued = xcalloc(n + 1, sizeof(size_t));
+	o->members = xcalloc(n + 1, sizeof(size_t));
+	o->members_at = xcalloc(n + 1, sizeof(size_t));
 	o->ready.items = xcalloc(n + 1, sizeof(size_t));
-	(void)components_find(g, o->component);
+	ncomponents = components_find(g, o->component);
+	members_sort(o, n, ncomponents);
 	for (i = 0; i < g->nedges; i++) {
 		const struct edge *e = &g->edges[i];
 
-		o->waits[e->from]++;
-		if (o->component[e->from] != o->component[e->to])
+		if (o->component[e->from] == o->component[e->to])
+			o->waits[e->from]++;
+		else
 			o->outside[o->component[e->from]]++;
 	}
-	for (i = 0; i < n; i++)
-		if (o->waits[i] == 0)
-			heap_add(&o->ready, i);
+	for (i = 0; i < ncomponents; i++)
+		if (o->outside[i] == 0)
+			component_start(o, i);
 }
 
-/* Nothing is ready: the lowest node of a cycle that waits for nothing but itself. */
-static size_t
-cycle_break(const struct ordering *o, size_t *from)
+/* All of a component is done: tell the components that waited for it. */
+static void
+component_finish(struct ordering *o, size_t component)
 {
-	size_t i;
+	const struct graph *r = &o->reversed;
+	size_t i, k;
 
-	while (o->is_done[*from])
-		++*from;
-	for (i = *from; o->is_done[i] || o->outside[o->component[i]] > 0; i++)
-		continue;
-	return i;
+	for (i = o->members_at[component]; i < o->members_at[component + 1]; i++) {
+		size_t node = o->members[i];
+
+		for (k = r->first[node]; k < r->first[node + 1]; k++) {
+			size_t other = o->component[r->edges[k].to];
+
+			if (other != component && --o->outside[other] == 0)
+				component_start(o, other);
+		}
+	}
 }
 
 static void
-ordering_finish_node(struct ordering *o, size_t node)
+node_finish(struct ordering *o, size_t node)
 {
 	const struct graph *r = &o->reversed;
-	size_t i;
+	size_t component = o->component[node], i;
 
-	o->is_done[node] = true;
+	o->queued[component]--;
+	o->left[component]--;
 	for (i = r->first[node]; i < r->first[node + 1]; i++) {
 		size_t dependent = r->edges[i].to;
 
-		if (o->component[dependent] != o->component[node])
-			o->outside[o->component[dependent]]--;
-		if (--o->waits[dependent] == 0 && !o->is_done[dependent])
-			heap_add(&o->ready, dependent);
+		if (o->component[dependent] == component && --o->waits[dependent] == 0)
+			node_queue(o, dependent);
 	}
+	if (o->left[component] == 0)
+		component_finish(o, component);
+	else if (o->queued[component] == 0)
+		component_start(o, component);
 }
 
 void
 graph_order(const struct graph *g, size_t *ret_order)
 {
 	struct ordering o = { .component = NULL };
-	size_t i, low = 0;
+	size_t i;
 
 	ordering_begin(&o, g);
 	for (i = 0; i < g->nnodes; i++) {
-		ret_order[i] =
-		    o.ready.nitems > 0 ? heap_take(&o.ready) : cycle_break(&o, &low);
-		ordering_finish_node(&o, ret_order[i]);
+		ret_order[i] = heap_take(&o.ready);
+		node_finish(&o, ret_order[i]);
 	}
 	graph_release(&o.reversed);
 	free(o.component);
 	free(o.waits);
+	free(o.is_taken);
 	free(o.outside);
-	free(o.is_done);
+	free(o.left);
+	free(o.queued);
+	free(o.members);
+	free(o.members_at);
 	free(o.ready.items);
 }
 

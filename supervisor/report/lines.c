@@ -316,6 +316,17 @@ lines_scope(struct buf *out, const struct scope *s)
 }
 
 void
+lines_work_missing(struct buf *out, const char *path)
+{
+	buf_puts(
+	    out,
+	    "require-work: every test runner ran nothing, and code changed without a "
+	    "test of its own: ");
+	add_line(out, path, 0);
+	buf_putc(out, '\n');
+}
+
+void
 lines_asked(struct buf *out, const char *why)
 {
 	buf_printf(out, "git was asked about this tree: %s\n", why);

@@ -63,6 +63,8 @@ void lines_verdict(struct buf *out, const char *tier, bool ok, const char *repor
  */
 void lines_green(struct buf *out, const char *tier, const char *inputs, const char *since,
 		 const char *flags);
+/* Why a run without a red step is red: nothing was tested although code changed. */
+void lines_work_missing(struct buf *out, const char *path);
 /* Of a dry run: `git was asked about this tree: <why>`. */
 void lines_asked(struct buf *out, const char *why);
 /* `WARN: <text>`, on one line. */

@@ -169,6 +169,7 @@ report_to_json(const struct report *r, const struct plan *p, const struct result
 	if (r->interrupted > 0)
 		add_signal(o, "interrupted", r->interrupted);
 	add_true(o, "replayed", r->replayed);
+	add_text(o, "workMissing", r->work_missing);
 	if (r->scope != NULL)
 		js_add(o, "affected", scope_to_json(r->scope));
 	js_add(o, "steps", steps_to_json(p, r->unfinished ? NULL : results));

@@ -25,10 +25,12 @@ struct report {
 	int64_t budget_ms;  /* -1: none */
 	const char *inputs; /* the key of the tree, or NULL */
 	const struct scope
-	    *scope;	 /* of a run that was narrowed, or asked to be; or NULL */
-	int interrupted; /* the signal that ended the run, 0: none */
-	bool unfinished; /* written at the start: not ok, every step skipped */
-	bool replayed;	 /* answered from a record */
+	    *scope; /* of a run that was narrowed, or asked to be; or NULL */
+	const char
+	    *work_missing; /* code that changed while every test runner ran nothing */
+	int interrupted;   /* the signal that ended the run, 0: none */
+	bool unfinished;   /* written at the start: not ok, every step skipped */
+	bool replayed;	   /* answered from a record */
 };
 
 #define REPORT_INIT             \

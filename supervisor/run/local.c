@@ -19,6 +19,7 @@
 #include "supervisor/base/watcher.h"
 #include "supervisor/run/bin.h"
 #include "supervisor/run/environment.h"
+#include "supervisor/run/nothing.h"
 #include "supervisor/run/turn.h"
 #include "worker/worker.h"
 
@@ -302,6 +303,8 @@ local_end(void *ctx, struct task *t, bool is_cut, struct result *ret_result)
 	r.ok = o.finished && o.started && o.exit_code == 0 && o.signal == 0 && !is_cut;
 	result_set_error(&o, &r);
 	result_set_findings(t->watcher, &r);
+	if (r.ok && l->plan->jobs[t->job].step->runner)
+		r.ran_nothing = nothing_said(r.tail);
 	if (!r.ok)
 		result_set_log(l, l->plan->jobs[t->job].id, &o, &r);
 	task_free(t);
