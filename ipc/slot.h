@@ -37,6 +37,14 @@
  * inner ones (killed, or a process left over), these count against the machine
  * from then on and those who wait queue at the machine: no slot is held twice.
  *
+ * Deaths are noticed when the kernel closes what the dead had open, and it tears the
+ * address space down first: 0.2 ms for a small process, 150 ms for one of a GiB.
+ * Holders are to be small; a supervisor and its workers are, the steps hold nothing.
+ *
+ * A segment whose name is removed drains: who waits in it queues at the one that has
+ * the name now.  There nobody sees what the old one still holds, so until that ends
+ * more may be held than the budget.
+ *
  * Not for threads; one process may open several.
  */
 #ifndef IPC_SLOT_H
