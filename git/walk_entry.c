@@ -252,8 +252,9 @@ directory_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
 	item->mode = INDEX_MODE_GITLINK;
 	item->flags |= WALK_REPOSITORY;
 	if (e->stage == 0)
-		item->kind = e->mode == INDEX_MODE_GITLINK ? TREE_CHANGE_MODIFIED
-							   : TREE_CHANGE_TYPE;
+		item->kind = e->flags & INDEX_INTENT_TO_ADD  ? TREE_CHANGE_ADDED
+			     : e->mode == INDEX_MODE_GITLINK ? TREE_CHANGE_MODIFIED
+							     : TREE_CHANGE_TYPE;
 }
 
 static enum tree_change_kind

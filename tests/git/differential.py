@@ -102,8 +102,12 @@ class Repo:
             return bytes(r.randrange(256) for _ in range(r.randrange(40)))
         return b"".join(r.choice([b"alpha\n", b"beta\n", b"gamma\n", b"delta"]) for _ in range(r.randrange(1, 6)))
 
-    def name(self):
+    def dir(self):
         d = self.r.choice(DIRS)
+        return d.lower() if self.icase else d
+
+    def name(self):
+        d = self.dir()
         n = self.r.choice(NAMES)
         p = d + b"/" + n if d else n
         return p.lower() if self.icase else p  # git is at a loss with a and A on a disk that has both
@@ -207,7 +211,7 @@ class Repo:
             else:
                 self.write(self.name(), self.content())
         for _ in range(r.randrange(0, 4)):
-            d = r.choice(DIRS)
+            d = self.dir()
             self.write(d + b"/.gitignore" if d else b".gitignore", self.ignore_text())
         if self.chance(0.15):
             d = r.choice(DIRS[:4])
@@ -434,7 +438,7 @@ class Repo:
             self.write(self.name(), self.content())
 
     def reignore(self):
-        d = self.r.choice(DIRS)
+        d = self.dir()
         self.write(d + b"/.gitignore" if d else b".gitignore", self.ignore_text())
 
     def upkeep(self):
@@ -548,6 +552,7 @@ class Repo:
         if self.converts or self.sparse_index or not self.symlinks or not self.filemode:
             return
         out = self.git("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
+        tracked = self.tracked()
         for rec in out.split(b"\0")[:-1]:
             if rec[:1] == b"?" and not rec.endswith(b"/"):
                 p = rec[2:]
@@ -557,6 +562,8 @@ class Repo:
                 p = rec.split(b" ", 8)[8]
             else:
                 continue
+            if any(p.startswith(q + b"/") for q in tracked):
+                continue  # takes the file out of the index that stands where its directory is
             if b".geonosis" in p or self.chance(0.5) or b".git" in p:
                 continue
             full = self.path(p)
