@@ -86,7 +86,7 @@ def say_npm(program, root, home):
         packages = json.load(f)["packages"]
     # Beside the workspaces it lists what lies in node_modules, and where links lead to.
     links = {x["resolved"] for x in packages.values() if x.get("link")}
-    return sorted(p for p in packages if p in links and "node_modules/" not in p)
+    return sorted(p for p in packages if p and p in links and "node_modules/" not in p)
 
 
 def say_pnpm(program, root, home):
