@@ -291,3 +291,20 @@ ask_git(const char *dir, const char *const *arguments, struct buf *ret_answer,
 		buf_release(&answer);
 	return code == 0;
 }
+
+int
+object_ask(const char *dir, const char *kind, const char *hex, struct buf *ret_content,
+	   struct error *err)
+{
+	const char *arguments[] = { "cat-file", kind, hex, NULL };
+	struct buf content = BUF_INIT;
+	int code;
+
+	if (ask_git_code(dir, arguments, ASK_FETCH, &content, &code, err) < 0)
+		return -1;
+	if (code == 0)
+		*ret_content = content;
+	else
+		buf_release(&content);
+	return code == 0;
+}

@@ -31,7 +31,7 @@
  *   the merge-base of two commits, when one    git merge-base
  *     is no near ancestor of the other
  *   what a commit's tree and the index         git diff-index --cached
- *     differ in
+ *     differ in, when something is staged
  *   a mark to be moved                         git update-ref
  *
  * Every call: no lock and no write (GIT_OPTIONAL_LOCKS=0) but for update-ref's own, no
@@ -63,5 +63,12 @@ enum ask_flag {
  */
 int ask_git_code(const char *dir, const char *const *arguments, unsigned flags,
 		 struct buf *ret_answer, int *ret_code, struct error *err);
+
+/*
+ * An object's content by its kind (`blob`) and its id in hex; one that a partial clone
+ * lacks may be fetched: 1; 0 where it is not to be had, -1; both with *err.
+ */
+int object_ask(const char *dir, const char *kind, const char *hex,
+	       struct buf *ret_content, struct error *err);
 
 #endif

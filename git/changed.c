@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "git/ask.h"
+#include "git/commit.h"
+#include "git/tree.h"
 #include "ipc/mem.h"
 
 struct collection {
@@ -54,6 +56,35 @@ answer_add(const struct repository *r, const char *const *arguments, struct coll
 	return rc == 1 ? 0 : error_wrap(err, "git %s", arguments[0]);
 }
 
+/* In any order and with repetitions, as all that is collected. */
+static void
+path_collect(void *ctx, const char *path, size_t len)
+{
+	path_add(ctx, path, len);
+}
+
+/*
+ * Without git, where the index says which tree it is and both can be read here: 1; 0 git
+ * must be asked.
+ */
+static int
+commit_peek_add(const struct repository *r, const char *commit, struct collection *c)
+{
+	uint8_t id[OBJECT_ID_MAX], index[OBJECT_ID_MAX];
+	struct commit is = COMMIT_INIT;
+	struct trees *trees;
+	int rc = 0;
+
+	if (commit_parse(r, r->key->index, index) < 0 ||
+	    commit_parse(r, commit, id) < 0 || commit_peek(r, id, &is) != 1)
+		return 0;
+	trees = trees_new(r);
+	rc = tree_diff(trees, is.tree, index, path_collect, c);
+	trees_free(trees);
+	commit_release(&is);
+	return rc;
+}
+
 static int
 commit_add(const struct repository *r, const char *commit, struct collection *c,
 	   struct error *err)
@@ -68,7 +99,7 @@ commit_add(const struct repository *r, const char *commit, struct collection *c,
 				    "--",
 				    NULL };
 
-	return answer_add(r, arguments, c, err);
+	return commit_peek_add(r, commit, c) == 1 ? 0 : answer_add(r, arguments, c, err);
 }
 
 static int

@@ -205,6 +205,7 @@ index_finish(struct index *x, struct index_file *own, enum object_format format,
 	int rc = 0;
 
 	x->is_sparse = own->is_sparse;
+	x->tree = own->tree;
 	if (own->link.is_there && !id_is_null(own->link.id)) {
 		rc = split_join(x, own, format, err);
 		free(own->entries);

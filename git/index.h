@@ -60,9 +60,11 @@ struct index {
 	size_t nentries;
 	struct timespec written; /* mtime of the file: zeros when there is none */
 	bool is_sparse;		 /* there are entries of INDEX_MODE_TREE */
-	struct buf bytes;	 /* what the entries point into */
-	struct buf base;	 /* the same, of a split index */
-	struct buf names;	 /* of version 4 */
+	const uint8_t
+	    *tree;	  /* id of the tree that all entries make, or NULL: not known */
+	struct buf bytes; /* what the entries point into */
+	struct buf base;  /* the same, of a split index */
+	struct buf names; /* of version 4 */
 	struct buf base_names;
 };
 

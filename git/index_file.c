@@ -220,6 +220,23 @@ link_read(struct parser *ps, const uint8_t *p, size_t n)
 	return 0;
 }
 
+/*
+ * What git remembers of trees, the whole one first: an empty name, a NUL, how many
+ * entries (-1: no longer known) and trees below, a line's end, the id.
+ */
+static void
+tree_read(struct parser *ps, const uint8_t *p, size_t n)
+{
+	const uint8_t *end = n > 1 ? memchr(p, '\n', n) : NULL;
+	size_t at = 1, digits;
+
+	if (end == NULL || *p != '\0' || n - (size_t)(end + 1 - p) < ps->id_size)
+		return;
+	digits = strspn((const char *)p + at, "0123456789");
+	if (digits > 0 && p[at + digits] == ' ')
+		ps->file->tree = end + 1;
+}
+
 static int
 extensions_read(struct parser *ps)
 {
@@ -235,6 +252,8 @@ extensions_read(struct parser *ps)
 		if (memcmp(tag, "link", 4) == 0) {
 			if (link_read(ps, tag + 8, n) < 0)
 				return -1;
+		} else if (memcmp(tag, "TREE", 4) == 0) {
+			tree_read(ps, tag + 8, n);
 		} else if (memcmp(tag, "sdir", 4) == 0) {
 			ps->file->is_sparse = true;
 		} else if (tag[0] < 'A' || tag[0] > 'Z') {

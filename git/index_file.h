@@ -27,6 +27,7 @@ struct index_file {
 	struct index_entry *entries; /* in the file's order; freed by the caller */
 	size_t nentries;
 	bool is_sparse;
+	const uint8_t *tree; /* its own word for struct index's */
 	struct index_link link;
 };
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Trees are read when they are first walked through and kept as they are, in git's own
- * form: `<mode> <name>`, a NUL, the id.  Every one is checked once, when it is read.
- */
 #include "git/snapshot.h"
 
 #include <stdbool.h>
@@ -11,149 +7,41 @@
 
 #include "git/ask.h"
 #include "git/commit.h"
+#include "git/objects.h"
+#include "git/tree.h"
 #include "ipc/mem.h"
 
 enum {
-	LINKS_MAX = 40,	   /* that are followed for one path */
-	TARGET_MAX = 4096, /* bytes of a link's target */
-	DEPTH_MAX = 256	   /* of directories in directories */
-};
-
-struct tree {
-	uint8_t id[OBJECT_ID_MAX];
-	struct buf content;
+	LINKS_MAX = 40,	  /* that are followed for one path */
+	TARGET_MAX = 4096 /* bytes of a link's target */
 };
 
 struct snapshot {
 	const struct repository *r;
+	struct trees *trees;
 	size_t id_size;
 	bool is_empty; /* there is no such directory in the commit */
 	uint8_t top[OBJECT_ID_MAX];
-	struct tree **trees; /* those read so far, sorted by id */
-	size_t ntrees, room;
 };
 
-/* An entry of a tree. */
-struct entry {
-	const char *name;
-	const uint8_t *id;
-	uint32_t mode;
-};
-
-/* The entry at *p, which is moved behind it; false at the end or where it is not sound.
- */
-static bool
-entry_next(const struct snapshot *s, const char **p, const char *end, struct entry *e)
-{
-	const char *nul = *p < end ? memchr(*p, '\0', (size_t)(end - *p)) : NULL;
-	char *space;
-	unsigned long mode;
-
-	if (nul == NULL || (size_t)(end - nul - 1) < s->id_size)
-		return false;
-	mode = strtoul(*p, &space, 8);
-	if (**p < '0' || **p > '7' || *space != ' ' || mode > 0777777)
-		return false;
-	e->name = space + 1;
-	e->mode = (uint32_t)mode;
-	e->id = (const uint8_t *)nul + 1;
-	*p = nul + 1 + s->id_size;
-	return *e->name != '\0' && strchr(e->name, '/') == NULL &&
-	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
-}
-
-static bool
-tree_is_sound(const struct snapshot *s, const struct buf *content)
-{
-	const char *p = buf_text(content), *end = p + content->len;
-	struct entry e;
-
-	while (p < end)
-		if (!entry_next(s, &p, end, &e))
-			return false;
-	return true;
-}
-
-/* Where the tree of this id is among those read, or belongs. */
-static size_t
-tree_place(const struct snapshot *s, const uint8_t *id, bool *ret_found)
-{
-	size_t low = 0, high = s->ntrees;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int c = memcmp(s->trees[middle]->id, id, s->id_size);
-
-		if (c == 0) {
-			*ret_found = true;
-			return middle;
-		}
-		if (c < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_found = false;
-	return low;
-}
-
-/* An object of this kind: here, else asked of git. 1, 0 not to be had, -1. */
+/* A blob: here, else asked of git. 0, -1. */
 static int
-object_get(const struct snapshot *s, const uint8_t *id, enum object_kind kind,
-	   struct buf *ret_content, struct error *err)
+blob_get(const struct snapshot *s, const uint8_t *id, struct buf *ret_content,
+	 struct error *err)
 {
+	struct buf content = BUF_INIT;
 	char hex[DIGEST_HEX_SIZE];
-	const char *arguments[] = { "cat-file", kind == OBJECT_TREE ? "tree" : "blob",
-				    hex, NULL };
-	uint8_t whole[OBJECT_ID_MAX] = { 0 };
-	struct buf content = BUF_INIT;
-	enum object_kind is;
-	int code;
+	enum object_kind kind;
 
-	memcpy(whole, id, s->id_size);
-	if (object_read(s->r->objects, whole, &is, &content) == 1 && is == kind) {
-		*ret_content = content;
-		return 1;
+	if (object_read(s->r->objects, id, &kind, &content) == 1) {
+		if (kind == OBJECT_BLOB) {
+			*ret_content = content;
+			return 0;
+		}
+		buf_release(&content);
 	}
-	buf_release(&content);
 	hex_encode(id, s->id_size, hex);
-	if (ask_git_code(s->r->place.root, arguments, ASK_FETCH, &content, &code, err) <
-	    0)
-		return -1;
-	if (code != 0) {
-		buf_release(&content);
-		return 0;
-	}
-	*ret_content = content;
-	return 1;
-}
-
-/* The tree of this id, kept until the snapshot ends; NULL with *err. */
-static const struct tree *
-tree_get(struct snapshot *s, const uint8_t *id, struct error *err)
-{
-	bool found;
-	size_t at = tree_place(s, id, &found);
-	struct buf content = BUF_INIT;
-	struct tree *t;
-
-	if (found)
-		return s->trees[at];
-	if (object_get(s, id, OBJECT_TREE, &content, err) != 1)
-		return NULL;
-	if (!tree_is_sound(s, &content)) {
-		buf_release(&content);
-		(void)error_set(err, ERROR_DATA, "a tree of the commit is damaged");
-		return NULL;
-	}
-	t = xcalloc(1, sizeof(*t));
-	memcpy(t->id, id, s->id_size);
-	t->content = content;
-	s->trees = xgrow(s->trees, s->ntrees + 1, &s->room, sizeof(*s->trees));
-	memmove(s->trees + at + 1, s->trees + at, (s->ntrees - at) * sizeof(*s->trees));
-	s->trees[at] = t;
-	s->ntrees++;
-	return t;
+	return object_ask(s->r->place.root, "blob", hex, ret_content, err) == 1 ? 0 : -1;
 }
 
 static enum snapshot_kind
@@ -174,13 +62,13 @@ kind_of(uint32_t mode)
 }
 
 static bool
-entry_find(const struct snapshot *s, const struct tree *t, const char *name, size_t n,
-	   struct entry *ret_entry)
+entry_find(const struct snapshot *s, const struct buf *tree, const char *name, size_t n,
+	   struct tree_entry *ret_entry)
 {
-	const char *p = buf_text(&t->content), *end = p + t->content.len;
-	struct entry e;
+	const char *p = buf_text(tree);
+	struct tree_entry e;
 
-	while (entry_next(s, &p, end, &e)) {
+	while (tree_entry_next(s->trees, tree, &p, &e)) {
 		if (strlen(e.name) != n || memcmp(e.name, name, n) != 0)
 			continue;
 		*ret_entry = e;
@@ -205,14 +93,14 @@ path_look(struct snapshot *s, const char *path, enum snapshot_kind *ret_kind,
 		kind = SNAPSHOT_NONE;
 	while (*path != '\0' && kind != SNAPSHOT_NONE) {
 		size_t n = strcspn(path, "/");
-		const struct tree *t;
-		struct entry e;
+		const struct buf *t;
+		struct tree_entry e;
 
 		if (kind != SNAPSHOT_DIRECTORY) {
 			kind = SNAPSHOT_NONE;
 			break;
 		}
-		t = tree_get(s, id, err);
+		t = tree_get(s->trees, id, true, err);
 		if (t == NULL)
 			return -1;
 		if (!entry_find(s, t, path, n, &e)) {
@@ -240,6 +128,7 @@ snapshot_open(const struct repository *r, const char *commit, const char *subdir
 	int rc;
 
 	s->r = r;
+	s->trees = trees_new(r);
 	s->id_size = object_format_size(r->settings.format);
 	rc = commit_parse(r, commit, id);
 	if (rc < 0)
@@ -263,15 +152,9 @@ snapshot_open(const struct repository *r, const char *commit, const char *subdir
 void
 snapshot_free(struct snapshot *s)
 {
-	size_t i;
-
 	if (s == NULL)
 		return;
-	for (i = 0; i < s->ntrees; i++) {
-		buf_release(&s->trees[i]->content);
-		free(s->trees[i]);
-	}
-	free(s->trees);
+	trees_free(s->trees);
 	free(s);
 }
 
@@ -290,20 +173,20 @@ snapshot_list(struct snapshot *s, const char *dir, snapshot_entry_fn *entry, voi
 {
 	uint8_t id[OBJECT_ID_MAX];
 	enum snapshot_kind kind;
-	const struct tree *t;
-	const char *p, *end;
-	struct entry e;
+	const struct buf *t;
+	const char *p;
+	struct tree_entry e;
 
 	if (path_look(s, dir, &kind, id, err) < 0)
 		return -1;
 	if (kind != SNAPSHOT_DIRECTORY)
 		return error_set(err, ERROR_REPO, "%s: no such directory in the commit",
 				 *dir == '\0' ? "." : dir);
-	t = tree_get(s, id, err);
+	t = tree_get(s->trees, id, true, err);
 	if (t == NULL)
 		return -1;
-	p = buf_text(&t->content);
-	for (end = p + t->content.len; entry_next(s, &p, end, &e);)
+	p = buf_text(t);
+	while (tree_entry_next(s->trees, t, &p, &e))
 		entry(ctx, e.name, kind_of(e.mode));
 	return 0;
 }
@@ -316,21 +199,21 @@ struct search {
 	struct buf path; /* of the directory that is searched, with a final '/' */
 };
 
-/* Directories in each other as deep as DEPTH_MAX. */
+/* Directories in each other as deep as TREE_DEPTH_MAX. */
 static int
 tree_search(struct search *q, const uint8_t *id, unsigned depth, struct error *err)
 {
-	const struct tree *t = tree_get(q->s, id, err);
+	const struct buf *t = tree_get(q->s->trees, id, true, err);
 	size_t len = q->path.len;
-	const char *p, *end;
-	struct entry e;
+	const char *p;
+	struct tree_entry e;
 
 	if (t == NULL)
 		return -1;
-	if (depth > DEPTH_MAX)
+	if (depth > TREE_DEPTH_MAX)
 		return error_set(err, ERROR_DATA, "directories too deep in each other");
-	p = buf_text(&t->content);
-	for (end = p + t->content.len; entry_next(q->s, &p, end, &e);) {
+	p = buf_text(t);
+	while (tree_entry_next(q->s->trees, t, &p, &e)) {
 		enum snapshot_kind kind = kind_of(e.mode);
 		int rc = 0;
 
@@ -367,14 +250,12 @@ snapshot_read(struct snapshot *s, const char *path, size_t max, struct buf *ret_
 	struct buf content = BUF_INIT;
 	uint8_t id[OBJECT_ID_MAX];
 	enum snapshot_kind kind;
-	int rc;
 
 	if (path_look(s, path, &kind, id, err) < 0)
 		return error_wrap(err, "%s", path);
 	if (kind != SNAPSHOT_FILE && kind != SNAPSHOT_EXEC && kind != SNAPSHOT_LINK)
 		return 0;
-	rc = object_get(s, id, OBJECT_BLOB, &content, err);
-	if (rc != 1)
+	if (blob_get(s, id, &content, err) < 0)
 		return error_wrap(err, "%s", path);
 	if (content.len > max) {
 		buf_release(&content);

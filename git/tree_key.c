@@ -111,7 +111,8 @@ change_judge(const struct scan *s, const struct walk_item *item,
 		return false;
 	if (!(item->flags & WALK_REPOSITORY) || inner == NULL)
 		return true;
-	if (item->kind == TREE_CHANGE_TYPE && memcmp(inner->head, none, id_size) == 0)
+	if ((item->kind == TREE_CHANGE_TYPE || item->kind == TREE_CHANGE_ADDED) &&
+	    memcmp(inner->head, none, id_size) == 0)
 		*ret_kind = TREE_CHANGE_DELETED;
 	if (item->kind != TREE_CHANGE_MODIFIED)
 		return true;
@@ -172,6 +173,9 @@ key_fill(struct tree_key *k, struct scan *s)
 	k->nstale = s->walk.nstale;
 	if (s->state == TREE_FOUND && !s->head.is_unborn)
 		hex_encode(s->head.id, object_format_size(s->settings.format), k->head);
+	if (s->index.tree != NULL)
+		hex_encode(s->index.tree, object_format_size(s->settings.format),
+			   k->index);
 }
 
 static int

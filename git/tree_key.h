@@ -62,6 +62,7 @@ struct tree_key {
 	char *why;		      /* of TREE_NONE and TREE_DUBIOUS: what was met */
 	char *asked;		      /* why git was asked, or NULL: it was not */
 	char head[DIGEST_HEX_SIZE];   /* commit id, "" with no commit yet */
+	char index[DIGEST_HEX_SIZE];  /* id of the index as a tree, "" not known */
 	uint8_t tree[DIGEST_SIZE];    /* all but the install */
 	uint8_t install[DIGEST_SIZE]; /* the install alone; zeros: none recorded */
 	char hex[DIGEST_HEX_SIZE];    /* of both: the key */
