@@ -92,7 +92,7 @@ count() {
 mkdir -p "$root" || exit 2
 for suite; do
 	case $suite in
-	unit | lint | e2e | analysis) suite "$suite" dev "$suite" ;;
+	unit | lint | e2e | package | analysis) suite "$suite" dev "$suite" ;;
 	asan | tsan) suite "$suite" "$suite" unit "${still[@]}" ;;
 	headers) suite headers dev headers ;;
 	asan-e2e) suite "$suite" asan e2e "${still[@]}" ;;
@@ -102,7 +102,7 @@ for suite; do
 		# shellcheck disable=SC2046 # three numbers
 		count fuzz $(tools/fuzz.sh "$root/fuzz/fuzz" "${FUZZ_SECONDS:-10}")
 		;;
-	*) trouble "$suite" 'no such suite (unit headers lint e2e asan asan-e2e tsan fuzz analysis)' ;;
+	*) trouble "$suite" 'no such suite (unit headers lint e2e package asan asan-e2e tsan fuzz analysis)' ;;
 	esac
 done
 
