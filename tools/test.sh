@@ -3,8 +3,8 @@
 # Build and test; the last line is the sum over every test case of every suite:
 #   N passed, N failed[, N skipped]
 # and the exit code is 0 only when nothing failed and every suite asked for did run.
-# usage: test.sh [--fresh] [unit|headers|lint|e2e|asan|asan-e2e|tsan|fuzz|analysis] …
-#   (none named: lint unit e2e; the sanitizers are in the full tier of geonosis.json)
+# usage: test.sh [--fresh] [unit|headers|lint|e2e|package|asan|asan-e2e|tsan|fuzz|analysis] …
+#   (none named: lint unit e2e package; the sanitizers are in the full tier of geonosis.json)
 #   --fresh: build in a temporary directory, removed at the end, not in build/<preset>
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -21,7 +21,7 @@ if [ "${1:-}" = --fresh ]; then
 	trap 'rm -rf "$root"' EXIT
 	trap 'exit 129' HUP INT TERM
 fi
-[ $# -gt 0 ] || set -- lint unit e2e
+[ $# -gt 0 ] || set -- lint unit e2e package
 
 # The same sources are built for several suites, and again by a --fresh run.
 if command -v ccache >/dev/null; then
