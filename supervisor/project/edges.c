@@ -18,7 +18,8 @@ struct finder {
 	struct name *names; /* sorted; a name may be there more than once */
 	size_t nnames;
 	struct edge_list *into;
-	size_t from; /* the workspace whose dependencies are read */
+	size_t from;	  /* the workspace whose dependencies are read */
+	const char *here; /* where the manifest lies that says so */
 };
 
 void
@@ -84,12 +85,10 @@ add_at(struct finder *f, char *path)
 static bool
 add_by_path(struct finder *f, const char *path)
 {
-	const char *here = f->list->items[f->from].path;
-
 	/* `file://../a` and a query or locator after the path say nothing more. */
 	if (strncmp(path, "//", 2) == 0)
 		path += 2;
-	return add_at(f, path_resolve(here, path));
+	return add_at(f, path_resolve(f->here, path));
 }
 
 /* `name@range`, `@scope/name@range`: the length of the name; 0: there is none. */
@@ -149,12 +148,13 @@ add_anything(struct finder *f, const char *name, const char *spec)
 }
 
 static void
-add_dependency(struct finder *f, const struct dependency *d)
+add_dependency(struct finder *f, const struct dependency *d, const char *here)
 {
 	static const char *const paths[] = { "file:", "link:", "portal:" };
 	const char *spec = d->spec, *colon = strchr(spec, ':');
 	size_t i;
 
+	f->here = here;
 	if (strncmp(spec, "workspace:", 10) == 0) {
 		(void)add_workspace(f, d->name, spec + 10);
 		return;
@@ -174,6 +174,32 @@ add_dependency(struct finder *f, const struct dependency *d)
 	if (is_path(spec) && add_by_path(f, spec))
 		return;
 	add_anything(f, d->name, colon != NULL ? colon + 1 : "");
+}
+
+/*
+ * What is put in the place of a package reaches every workspace, since which of their
+ * packages need it is not known here.  A mere range reaches nobody.
+ */
+static void
+add_overrides(struct finder *f)
+{
+	const struct workspace *o = &f->list->overrides;
+	size_t i;
+
+	for (i = 0; i < o->ndependencies; i++) {
+		struct dependency d = o->dependencies[i];
+		const char *last = strrchr(d.name, '>');
+		const char *slash = strrchr(d.name, '/');
+
+		if (strchr(d.spec, ':') == NULL && !is_path(d.spec))
+			continue;
+		/* `a>b`, `**\/b` and `a/b` are about b. */
+		add_dependency(f, &d, "");
+		if (last != NULL)
+			(void)add_by_name(f, last + 1, strlen(last + 1));
+		if (slash != NULL)
+			(void)add_by_name(f, slash + 1, strlen(slash + 1));
+	}
 }
 
 /* A link shows what its target holds. */
@@ -208,7 +234,8 @@ edges_find(const struct workspace_list *l, struct edge_list *into)
 		const struct workspace *w = &l->items[f.from];
 
 		for (i = 0; i < w->ndependencies; i++)
-			add_dependency(&f, &w->dependencies[i]);
+			add_dependency(&f, &w->dependencies[i], w->path);
+		add_overrides(&f);
 		add_real(&f, w);
 	}
 	free(f.names);

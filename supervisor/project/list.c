@@ -90,6 +90,7 @@ workspace_list_release(struct workspace_list *l)
 		workspace_release(&l->items[i]);
 	free(l->items);
 	workspace_release(&l->root);
+	workspace_release(&l->overrides);
 	*l = (struct workspace_list)WORKSPACE_LIST_INIT;
 }
 

@@ -157,6 +157,37 @@ manifest_facts(const struct json_object *manifest, const struct catalogs *catalo
 	scripts_take(js_get(manifest, "scripts"), w);
 }
 
+/* Names to specs, or to objects of them, as npm nests them. */
+static void
+overrides_take(struct json_object *list, unsigned depth, struct workspace *w)
+{
+	if (!json_object_is_type(list, json_type_object) || depth == 0)
+		return;
+	json_object_object_foreach(list, name, spec)
+	{
+		if (json_object_is_type(spec, json_type_string))
+			workspace_add_dependency(w, name, json_object_get_string(spec));
+		else
+			overrides_take(spec, depth - 1, w);
+	}
+}
+
+static void
+override_take(void *ctx, const char *name, const char *spec)
+{
+	workspace_add_dependency(ctx, name, spec);
+}
+
+void
+manifest_overrides(const struct catalogs *of, struct workspace *w)
+{
+	overrides_take(js_get(of->root, "overrides"), JS_DEPTH_MAX, w);
+	overrides_take(js_get(of->root, "resolutions"), 1, w);
+	overrides_take(js_get(js_get(of->root, "pnpm"), "overrides"), 1, w);
+	if (of->pnpm != NULL)
+		yml_each(of->pnpm, "overrides", override_take, w);
+}
+
 int
 manifest_patterns(const char *path, const struct json_object *manifest,
 		  struct path_list *into, bool *ret_has, struct error *err)

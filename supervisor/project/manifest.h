@@ -37,6 +37,8 @@ struct catalogs {
 /* Fill in a workspace's facts, its path apart. */
 void manifest_facts(const struct json_object *manifest, const struct catalogs *catalogs,
 		    struct workspace *w);
+/* What the root's manifest and pnpm-workspace.yaml override, as dependencies of `w`. */
+void manifest_overrides(const struct catalogs *of, struct workspace *w);
 /* The patterns of "workspaces", in either form, appended.  False: it has none. */
 int manifest_patterns(const char *path, const struct json_object *manifest,
 		      struct path_list *into, bool *ret_has, struct error *err);

@@ -142,9 +142,30 @@ take_as(struct lexer *l, size_t n, enum place_kind kind)
 			l->places[from].kind = (unsigned char)kind;
 }
 
+/*
+ * A backslash and a newline are nothing at all, so that what stands before and after them
+ * is read as one: safe after a blank, and in "…" after what begins nothing.
+ */
+static void
+take_continuation(struct lexer *l)
+{
+	char before = l->pos > 0 ? l->s[l->pos - 1] : '\n';
+	bool begins_word = l->begins_word;
+	bool is_safe = l->stack[l->depth] == IN_DOUBLE ? before != '$' && !l->follows_name
+						       : strchr(" \t\n", before) != NULL;
+
+	l->is_uncertain = l->is_uncertain || !is_safe;
+	take(l, 2);
+	l->begins_word = begins_word;
+}
+
 static void
 take_escape(struct lexer *l)
 {
+	if (l->s[l->pos + 1] == '\n') {
+		take_continuation(l);
+		return;
+	}
 	take(l, 1);
 	take_as(l, 1, PLACE_ESCAPED);
 }

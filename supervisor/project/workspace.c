@@ -253,6 +253,7 @@ workspace_list_read(const struct source *from, struct workspace_list *ret_list,
 	if (pnpm_read(&r, err) < 0 || root_read(&r, err) < 0 ||
 	    patterns_read(&r, err) < 0 || workspaces_read(&r, err) < 0)
 		goto out;
+	manifest_overrides(&(struct catalogs){ r.pnpm, r.root }, &r.list.list.overrides);
 	list_builder_finish(&r.list, r.manager, ret_list);
 	rc = 0;
 out:

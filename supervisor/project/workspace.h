@@ -57,6 +57,11 @@ struct workspace_list {
 	struct workspace *items; /* by path, bytewise, each path once */
 	size_t nitems;
 	struct workspace root; /* path "."; name "" where there is no manifest */
+	/*
+	 * What the root puts in the place of others for everyone (`overrides`,
+	 * `resolutions`), as its dependencies; the rest of it is empty.
+	 */
+	struct workspace overrides;
 };
 
 #define WORKSPACE_LIST_INIT   \

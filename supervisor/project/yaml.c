@@ -148,6 +148,26 @@ yml_string(struct yaml *y, const char *const *keys, size_t nkeys)
 }
 
 void
+yml_each(struct yaml *y, const char *key,
+	 void (*pair)(void *ctx, const char *key, const char *value), void *ctx)
+{
+	const yaml_node_t *n = yml_find(y, key);
+	const yaml_node_pair_t *p;
+
+	if (n == NULL || n->type != YAML_MAPPING_NODE)
+		return;
+	for (p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++) {
+		const char *name =
+		    yaml_scalar(yaml_document_get_node(&y->document, p->key));
+		const char *value =
+		    yaml_scalar(yaml_document_get_node(&y->document, p->value));
+
+		if (name != NULL && value != NULL)
+			pair(ctx, name, value);
+	}
+}
+
+void
 yml_free(struct yaml *y)
 {
 	if (y == NULL)

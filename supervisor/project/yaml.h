@@ -31,6 +31,9 @@ int yml_list_count(struct yaml *y, const char *key);
 const char *yml_list_item(struct yaml *y, const char *key, size_t i);
 /* The scalar that a path of keys leads to, borrowed; NULL where there is none. */
 const char *yml_string(struct yaml *y, const char *const *keys, size_t nkeys);
+/* Call `pair` for each pair of scalars of a mapping at the top. */
+void yml_each(struct yaml *y, const char *key,
+	      void (*pair)(void *ctx, const char *key, const char *value), void *ctx);
 void yml_free(struct yaml *y);
 
 #endif

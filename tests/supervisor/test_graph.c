@@ -135,6 +135,42 @@ Test(graph, two_of_one_name)
 	workspace_list_release(&list);
 }
 
+/* What the root overrides reaches everyone, wherever a workspace is put in. */
+Test(graph, overrides)
+{
+	static const struct {
+		const char *name;
+		const char *spec;
+		bool reaches;
+	} rows[] = {
+		{ "left", "link:./packages/a", true },
+		{ "left", "file:packages/a", true },
+		{ "x>@t/a", "workspace:*", true },
+		{ "@t/a", "workspace:^", true },
+		{ "left", "npm:@t/a@1", true },
+		{ "@t/a", "1.0.0", false },
+		{ "left", "npm:right@1", false },
+		{ "left", "link:../a", false },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct list_builder b = LIST_BUILDER_INIT;
+		struct workspace_list list;
+		struct graph g;
+
+		add(&b, "a", NULL, NULL);
+		add(&b, "b", NULL, NULL);
+		workspace_add_dependency(&b.list.overrides, rows[i].name, rows[i].spec);
+		list_builder_finish(&b, MANAGER_PNPM, &list);
+		graph_build(&list, &g);
+		cr_expect_eq(has_edge(&g, 1, 0), rows[i].reaches, "%s: %s", rows[i].name,
+			     rows[i].spec);
+		cr_expect(!has_edge(&g, 0, 1));
+		graph_release(&g);
+		workspace_list_release(&list);
+	}
+}
+
 /* A link and its target hold the same files. */
 Test(graph, links)
 {

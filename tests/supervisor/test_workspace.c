@@ -214,8 +214,12 @@ Test(workspace, facts)
 
 	(void)scratch_enter();
 	put("pnpm-workspace.yaml", "packages: ['*']\ncatalog:\n  c: npm:@t/core@1\n"
-				   "catalogs:\n  old: { d: ^3.0.0 }\n");
-	put("package.json", "{\"name\":\"top\",\"scripts\":{\"x\":\"y\"}}");
+				   "catalogs:\n  old: { d: ^3.0.0 }\n"
+				   "overrides: { t: 4 }\n");
+	put("package.json",
+	    "{\"name\":\"top\",\"scripts\":{\"x\":\"y\"},\"overrides\":{"
+	    "\"l\":\"1\",\"m\":{\"n\":\"link:a\"}},\"resolutions\":{\"r\":\"2\"},"
+	    "\"pnpm\":{\"overrides\":{\"s\":\"3\"}}}");
 	put("a/package.json",
 	    "{\"name\":\"@t/"
 	    "a\",\"version\":\"1.2.3\",\"scripts\":{\"test\":\"t\",\"n\":1},"
@@ -245,6 +249,9 @@ Test(workspace, facts)
 	cr_expect_str_eq(list.root.path, ".");
 	cr_expect(workspace_has_script(&list.root, "x"));
 	cr_expect_eq(workspace_list_find(&list, "c"), -1);
+	cr_assert_eq(list.overrides.ndependencies, 5);
+	cr_expect_str_eq(list.overrides.dependencies[1].name, "n");
+	cr_expect_str_eq(list.overrides.dependencies[4].spec, "4");
 	workspace_list_release(&list);
 	scratch_leave();
 }
