@@ -4,8 +4,8 @@
 # in its page, those of later versions said to be so, and no page has one that it has not.
 # usage: check-man-options.sh GEONOSIS
 set -u
-geonosis=$(realpath "${1:?usage: check-man-options.sh GEONOSIS}") && [ -x "$geonosis" ] ||
-    { echo "check-man-options: ${1}: no such program" >&2; exit 2; }
+geonosis=$(realpath "${1:?usage: check-man-options.sh GEONOSIS}")
+[ -x "$geonosis" ] || { echo "check-man-options: $1: no such program" >&2; exit 2; }
 cd "$(dirname "$0")/man" || exit 2
 bad=0
 
