@@ -12,6 +12,7 @@
 
 #include "ipc/buf.h"
 #include "ipc/mem.h"
+#include "tests/helper/scratch.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define W "{workspace}"
@@ -67,7 +68,7 @@ fill(const char *command, const char *value, char **ret_filled, struct error *er
 static char *
 shell_says(const char *shell, const char *command)
 {
-	char *script = xasprintf("x=X; y=; set -- one; %s", command);
+	char *script = xasprintf("x=X y=\nset -- one\n%s", command);
 	char *text = xcalloc(1, 65536);
 	char name[] = "sh", option[] = "-c";
 	char *const argv[] = { name, option, script, NULL };
@@ -80,7 +81,11 @@ shell_says(const char *shell, const char *command)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		abort();
 	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	(void)posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+	/* What nonsense has to say is nobody's concern, and it must not wait for input.
+	 */
+	(void)posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	/* Many: a fork of a whole test would be dear. */
 	if (posix_spawn(&pid, shell, &actions, NULL, argv, environ) != 0)
 		abort();
@@ -186,6 +191,81 @@ Test(placeholder, the_shell_reads_the_value, .timeout = 300)
 				check_spoken(shells[s], &spoken[i], plain[k]);
 		}
 	cr_expect_neq(access("pwned", F_OK), 0, "a value was run");
+}
+
+/* Commands thrown together, most of them nonsense: no value is ever run. */
+Test(placeholder, nothing_is_run, .timeout = 300)
+{
+	static const char *const pieces[] = {
+		W,	  W,
+		W,	  W,
+		W,	  "'",
+		"\"",	  "'",
+		"\"",	  "$(",
+		")",	  "(",
+		")",	  "`",
+		"\\",	  "\n",
+		" ",	  "; ",
+		" echo ", "$x",
+		"${x",	  "}",
+		"${x:-",  "$((",
+		"))",	  "<<E\n",
+		"\nE\n",  "<<'E'\n",
+		"<<-E\n", "#",
+		" #",	  "case a in ",
+		"a) ",	  ";;",
+		" esac ", "$'",
+		"&& ",	  "x",
+		"<<<",	  "((",
+		"{ ",	  "; }",
+		"$",	  "cat ",
+		"\t",	  " for i in ",
+		" do ",	  " done ",
+		"\\\n",	  "*",
+		"$#",	  "${#x}",
+		"$[",	  "]",
+		"|| ",	  "c",
+	};
+	static const char *const values[] = {
+		"a;touch P;b",
+		"$(touch P)",
+		"`touch P`",
+		"';touch P;'",
+		"\";touch P;\"",
+		"\ntouch P\n",
+		")touch P;(",
+		"'\"$(touch P)\"'",
+		"a\nE\ntouch P\n",
+		"\\';touch P;'",
+		"))$(touch P)",
+		"#\ntouch P",
+		"}touch P;",
+		"x ';\"$(touch P)`touch P`",
+		"case",
+		"E",
+	};
+	unsigned seed = 20;
+
+	(void)scratch_enter();
+	for (int round = 0; round < 1500; round++) {
+		struct buf command = BUF_INIT;
+		struct error err = ERROR_INIT;
+		const char *value = values[(size_t)rand_r(&seed) % COUNT(values)];
+		char *filled;
+
+		for (int n = 1 + rand_r(&seed) % 14; n > 0; n--)
+			buf_puts(&command, pieces[(size_t)rand_r(&seed) % COUNT(pieces)]);
+		if (fill(buf_text(&command), value, &filled, &err) == 0) {
+			free(shell_says("/bin/sh", filled));
+			free(shell_says("/bin/bash", filled));
+			cr_expect_neq(access("P", F_OK), 0, "[%s] with [%s]: [%s]",
+				      buf_text(&command), value, filled);
+			(void)unlink("P");
+			free(filled);
+		}
+		buf_release(&command);
+	}
+	scratch_leave();
 }
 
 struct refused {
