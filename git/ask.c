@@ -27,6 +27,7 @@ enum {
 	ANSWER_MAX = 1 << 30,
 	COMPLAINT_MAX = 4096,
 	FETCH_MS = 60000,
+	ANSWER_MS = 300000, /* git itself may hang: at a fifo named .gitignore it does */
 	CODE_NOT_RUN = 127
 };
 
@@ -153,7 +154,7 @@ git_spawn(const char *const argv[], const char *const env[], int out, int compla
 	return rc == 0 ? 0 : -1;
 }
 
-/* To the end, or until it is too much, or too late (-1: never). 0, or -1 with errno. */
+/* To the end, or until it is too much, or too late. 0, or -1 with errno. */
 static int
 answer_read(int fd, int64_t deadline, struct buf *answer)
 {
@@ -163,7 +164,7 @@ answer_read(int fd, int64_t deadline, struct buf *answer)
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		ssize_t got;
 
-		if (deadline >= 0 && poll(&p, 1, clock_timeout_ms(deadline)) == 0) {
+		if (poll(&p, 1, clock_timeout_ms(deadline)) == 0) {
 			errno = ETIMEDOUT;
 			return -1;
 		}
@@ -231,7 +232,7 @@ static int
 git_attend(pid_t pid, int fd, int complaints, unsigned flags, struct buf *answer,
 	   int *ret_code, struct error *err)
 {
-	int64_t deadline = flags & ASK_FETCH ? clock_now_ms() + FETCH_MS : -1;
+	int64_t deadline = clock_now_ms() + (flags & ASK_FETCH ? FETCH_MS : ANSWER_MS);
 
 	if (answer_read(fd, deadline, answer) == 0)
 		return git_judge(pid, complaints, ret_code, err);

@@ -48,7 +48,7 @@
 /*
  * Run `git -C dir <arguments>` (NULL-ended) and take its stdout.  1; 0 when git exits
  * non-zero, with its complaint in *err; -1 when it cannot be run, is killed, or
- * answers more than fits (1 GiB).
+ * answers more than fits (1 GiB), or not within five minutes.
  */
 int ask_git(const char *dir, const char *const *arguments, struct buf *ret_answer,
 	    struct error *err);
