@@ -155,6 +155,8 @@ changed_find(const struct repository *r, const char *const *commits, size_t ncom
 	size_t i;
 	int rc = 0;
 
+	if (r->key->changes == NULL)
+		return error_set(err, ERROR_REPO, "the key was made without changes");
 	for (i = 0; rc == 0 && i < ncommits; i++)
 		if (!is_repeated(commits, i))
 			rc = commit_add(r, commits[i], &c, err);

@@ -29,8 +29,8 @@ struct changed {
 /*
  * Every path whose state on disk, or in the index, is not that of each of the commits
  * (hex; all of them readable).  The repository's key was computed with
- * `want_changes`: the disk is not looked at again.  With no commits: what differs from
- * the index, and all that is in the index.
+ * `want_changes` (else it fails) and `want_unlisted`: the disk is not looked at again.
+ * With no commits: what differs from the index, and all that is in the index.
  */
 int changed_find(const struct repository *r, const char *const *commits, size_t ncommits,
 		 struct changed *ret_changed, struct error *err);

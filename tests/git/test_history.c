@@ -531,6 +531,22 @@ Test(changed, since_what_is_not_there)
 	opened_free(o);
 }
 
+Test(changed, with_a_key_that_knows_of_none)
+{
+	struct repository r = REPOSITORY_INIT;
+	struct tree_key k = TREE_KEY_INIT;
+	struct changed c = CHANGED_INIT;
+	struct error e = ERROR_INIT;
+
+	sh(files);
+	sh("echo more >>a");
+	cr_assert(tree_key_compute(".", NULL, &k, &e) == 0, "%s", e.text);
+	cr_assert(repository_open(&k, &r, &e) == 0, "%s", e.text);
+	cr_expect(changed_find(&r, NULL, 0, &c, &e) < 0);
+	repository_release(&r);
+	tree_key_release(&k);
+}
+
 Test(changed, someone_else_s_repository)
 {
 	struct tree_key k = TREE_KEY_INIT;
