@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import shutil
 import subprocess
 import termios
@@ -167,9 +168,8 @@ def commands(w, name):
 def options(w, name):
     shell(w, name)
     lines = w.run("verify", "--help").out.splitlines()
-    usable = sorted(word for at, line in enumerate(lines) for word in line.split()
-                    if line.lstrip().startswith("-") and word.startswith("--")
-                    and "(not available" not in line + "".join(lines[at + 1:at + 2]))
+    named = [(at, re.match(r" +(?:-., )?(--[a-z-]+)", line)) for at, line in enumerate(lines)]
+    usable = sorted(m[1] for at, m in named if m and "(not available" not in "".join(lines[at:at + 2]))
     assert "--report" in usable, usable
     found = complete(w, name, ["geonosis verify --"])[0]
     eq([o for o in found if o.startswith("--")], usable, "options")

@@ -156,9 +156,6 @@ static const struct refused_case refused[] = {
 	  "verify: unknown option \"--zzzzzz\": `geonosis verify --help`" },
 	{ { "--\x1b[31m" }, "verify: unknown option \"--\xef\xbf\xbd[31m\"" },
 	{ { "--=x" }, "verify: unknown option \"--\"" },
-	{ { "--affected" }, "verify: --affected: not available in this version" },
-	{ { "--since", "main" }, "verify: --since: not available in this version" },
-	{ { "--require-work" }, "verify: --require-work: not available in this version" },
 	{ { "--affected", "--jobs", "x" }, "verify: --jobs: \"x\"" NUMBER },
 };
 
