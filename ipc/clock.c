@@ -29,12 +29,17 @@ clock_wall_ms(void)
 const char *
 clock_to_text(int64_t wall_ms, char text[CLOCK_TEXT_SIZE])
 {
-	/* Round towards the past, before 1970 as well. */
-	int64_t ms = (wall_ms % 1000 + 1000) % 1000;
-	time_t secs = (time_t)((wall_ms - ms) / 1000);
 	struct tm tm;
-	char day[24];
+	int64_t ms;
+	time_t secs;
+	char day[CLOCK_TEXT_SIZE - 5];
 
+	/* Years have up to nine digits here, and a sign. */
+	if (wall_ms < INT64_MIN + 1000)
+		wall_ms = INT64_MIN + 1000;
+	/* Round towards the past, before 1970 as well. */
+	ms = (wall_ms % 1000 + 1000) % 1000;
+	secs = (time_t)((wall_ms - ms) / 1000);
 	if (gmtime_r(&secs, &tm) == NULL ||
 	    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		(void)snprintf(day, sizeof(day), "1970-01-01T00:00:00");

@@ -236,9 +236,12 @@ attend_clear(struct attend *a)
 	if (attend_reap_others() < 0)
 		return;
 	/* What is being stopped has its signal already, and its time to act on it. */
-	left = attend_sweep(a, a->stopped ? 0 : SIGTERM);
+	/* Counted before: one that is ended may end others by itself (timeout does). */
+	left = attend_sweep(a, 0);
 	if (left == 0)
 		return;
+	if (!a->stopped)
+		(void)session_signal(a->shell, SIGTERM);
 	(void)session_signal(a->shell, SIGCONT);
 	a->outcome.leaked = (unsigned)left;
 	if (a->kill_at_ms < 0)
@@ -250,10 +253,10 @@ attend_clear(struct attend *a)
 			attend_listen(a);
 		if (clock_now_ms() >= a->kill_at_ms) {
 			attend_kill(a);
-			(void)attend_reap_others();
-			return;
+			break;
 		}
 	}
+	(void)attend_reap_others();
 }
 
 /* Pipe and shell. 0, or -1 with errno. */
@@ -271,6 +274,7 @@ attend_spawn(struct attend *a)
 	    .env = a->command.env,
 	    .output_fd = out[1],
 	    .ret_session = &a->share->session,
+	    .parent = getpid(),
 	});
 	if (a->shell < 0)
 		goto fail;
@@ -345,6 +349,25 @@ attend_close_others(int a, int b)
 	(void)close_range(next, ~0U, 0);
 }
 
+static void
+attend_drop_handler(int signo)
+{
+	struct sigaction sa;
+
+	if (sigaction(signo, NULL, &sa) == 0 && sa.sa_handler != SIG_IGN &&
+	    sa.sa_handler != SIG_DFL)
+		(void)signal(signo, SIG_DFL);
+}
+
+/* A caller without standard descriptors: ours would be lost under /dev/null. */
+static int
+fd_above_standard(int fd)
+{
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
 /*
  * A session of our own, so that a signal to the supervisor's group or from its
  * terminal does not reach us: someone must be left to end the command.  No signal
@@ -352,10 +375,10 @@ attend_close_others(int a, int b)
  * us.
  */
 static void
-attend_settle(int sock, int log_dir_fd)
+attend_settle(int *sock, int *log_dir_fd)
 {
 	sigset_t all;
-	int null, fd;
+	int null, fd, signo;
 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
@@ -363,10 +386,16 @@ attend_settle(int sock, int log_dir_fd)
 	(void)prctl(PR_SET_NAME, "geonosis-worker");
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* Handlers of whoever forked us are not for us, nor for a child that shares our
+	 * memory. */
+	for (signo = 1; signo < NSIG; signo++)
+		attend_drop_handler(signo);
+	*sock = fd_above_standard(*sock);
+	*log_dir_fd = fd_above_standard(*log_dir_fd);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (fd = 0; null >= 0 && fd <= 2; fd++)
 		(void)dup2(null, fd);
-	attend_close_others(sock, log_dir_fd);
+	attend_close_others(*sock, *log_dir_fd);
 }
 
 /*
@@ -395,9 +424,9 @@ attend_receive_order(int sock, struct worker_message *m)
 _Noreturn void
 attend_main(int sock, struct worker_share *share, const struct worker_setup *setup)
 {
+	struct worker_setup own = *setup;
 	struct worker_message m;
 	struct attend a = {
-		.sock = sock,
 		.share = share,
 		.output = -1,
 		.shell = -1,
@@ -408,11 +437,12 @@ attend_main(int sock, struct worker_share *share, const struct worker_setup *set
 
 	if (setup->enter != NULL && setup->enter(setup->ctx) < 0)
 		a.enter_errno = errno;
-	attend_settle(sock, setup->log_dir_fd);
+	attend_settle(&sock, &own.log_dir_fd);
+	a.sock = sock;
 	n = attend_receive_order(sock, &m);
 	if (n != (ssize_t)sizeof(m) || m.kind != WORKER_MESSAGE_ORDER)
 		_exit(0);
-	attend_order(&a, setup, &m.order);
+	attend_order(&a, &own, &m.order);
 	share->outcome = a.outcome;
 	atomic_store(&share->finished, 1);
 	_exit(0);

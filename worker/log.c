@@ -12,11 +12,19 @@
 #include "ipc/fd.h"
 #include "ipc/mem.h"
 
+/* How far from an edge a line's end is looked for, so that a long line costs no more. */
+enum {
+	LOG_CUT_BYTES = 65536
+};
+
 void
 log_init(struct log *l, int dir_fd, const char *name)
 {
 	*l = (struct log){ .dir_fd = dir_fd, .name = name, .fd = -1 };
 	l->ring = xmalloc(LOG_HALF_BYTES);
+	/* An earlier attempt's log must not pass for this one's. */
+	if (dir_fd >= 0)
+		(void)unlinkat(dir_fd, name, 0);
 }
 
 char *
@@ -82,48 +90,34 @@ log_write_last(struct log *l, size_t n)
 	log_write(l, l->ring, n - first);
 }
 
-/* Length of the head when it is cut after its last line; 0 where it has no line's end. */
+/* Length of the head when it is cut after its last line; 0 where no line ends near its
+ * end. */
 static size_t
 log_head_length(const struct log *l)
 {
-	char chunk[65536];
-	off_t end = LOG_HALF_BYTES;
+	char chunk[LOG_CUT_BYTES];
+	off_t from = LOG_HALF_BYTES - LOG_CUT_BYTES;
+	const char *nl;
 
-	while (end > 0) {
-		size_t want = end < (off_t)sizeof(chunk) ? (size_t)end : sizeof(chunk);
-		ssize_t got = pread(l->fd, chunk, want, end - (off_t)want);
-		const char *nl;
-
-		if (got != (ssize_t)want)
-			break;
-		nl = memrchr(chunk, '\n', want);
-		if (nl != NULL)
-			return (size_t)(end - (off_t)want) + (size_t)(nl - chunk) + 1;
-		end -= (off_t)want;
-	}
-	return 0;
+	if (pread(l->fd, chunk, sizeof(chunk), from) != (ssize_t)sizeof(chunk))
+		return 0;
+	nl = memrchr(chunk, '\n', sizeof(chunk));
+	return nl != NULL ? (size_t)from + (size_t)(nl - chunk) + 1 : 0;
 }
 
 /*
- * How much of the ring is kept when it is cut before its first whole line.  The ring is
- * full: its oldest byte is at l->at.
+ * How much of the ring is kept when it is cut before its first whole line; all of it
+ * where no line begins near its start.  The ring is full: its oldest byte is at l->at.
  */
 static size_t
 log_tail_length(const struct log *l)
 {
-	const char *nl = memchr(l->ring + l->at, '\n', LOG_HALF_BYTES - l->at);
-	size_t cut;
+	size_t i;
 
-	if (nl != NULL) {
-		cut = (size_t)(nl - (l->ring + l->at)) + 1;
-	} else {
-		nl = memchr(l->ring, '\n', l->at);
-		if (nl == NULL)
-			return LOG_HALF_BYTES;
-		cut = LOG_HALF_BYTES - l->at + (size_t)(nl - l->ring) + 1;
-	}
-	/* A newline that ends the output is no line to begin with. */
-	return cut < LOG_HALF_BYTES ? LOG_HALF_BYTES - cut : LOG_HALF_BYTES;
+	for (i = 0; i < LOG_CUT_BYTES; i++)
+		if (l->ring[(l->at + i) % LOG_HALF_BYTES] == '\n')
+			return LOG_HALF_BYTES - i - 1;
+	return LOG_HALF_BYTES;
 }
 
 static void

@@ -56,6 +56,9 @@ child_execute(const struct shell_start *s, volatile int *ret_errno)
 	atomic_store(s->ret_session, (int)getpid());
 	/* The second net under the worker's own care: it holds only for this process. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Killed before that: nobody watches, and nobody knows of this session. */
+	if (getppid() != s->parent)
+		_exit(127);
 	if (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0) {
 		*ret_errno = errno;
 		_exit(127);

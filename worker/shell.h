@@ -18,6 +18,8 @@ struct shell_start {
 	 * outlives the caller: whoever cleans up after a killed caller reads it there.
 	 */
 	_Atomic int *ret_session;
+	/* The caller: a child that finds itself without it does not begin. */
+	pid_t parent;
 };
 
 /*

@@ -73,6 +73,12 @@ struct worker_setup {
 	worker_prepare_fn *prepare;
 	void *ctx;
 	int log_dir_fd; /* where logs go, borrowed; -1: nowhere */
+	/*
+	 * First of all in the worker, while it has its caller's descriptors still: goes
+	 * where the command is to run (a directory, a namespace).  NULL: stays.  Returns
+	 * 0, or -1 with errno: then the command is not started, and that is why.
+	 */
+	int (*enter)(void *ctx);
 };
 
 /*

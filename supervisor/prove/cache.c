@@ -18,7 +18,8 @@ static bool
 has_signature(int fd)
 {
 	char text[sizeof(CACHE_SIGNATURE)];
-	int file = openat(fd, "CACHEDIR.TAG", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int file =
+	    openat(fd, "CACHEDIR.TAG", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool has = file >= 0 &&
 		   pread(file, text, sizeof(text) - 1, 0) == (ssize_t)sizeof(text) - 1 &&
 		   memcmp(text, CACHE_SIGNATURE, sizeof(text) - 1) == 0;
@@ -31,8 +32,8 @@ static bool
 says_so(int parent_fd, const char *name)
 {
 	int fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	bool does = fd >= 0 && (faccessat(fd, "CMakeCache.txt", F_OK, 0) == 0 ||
-				has_signature(fd));
+	bool does = fd >= 0 &&
+		    (faccessat(fd, "CMakeCache.txt", F_OK, 0) == 0 || has_signature(fd));
 
 	fd_close(&fd);
 	return does;

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 /*
- * Does the directory `name` of `parent_fd` (which is `dir` of the tree) say of itself that
- * it can be made anew (CACHEDIR.TAG), or that it works only where it is (CMakeCache.txt),
- * and is it ignored by git and without a tracked file?  Where that cannot be told: no.
- * Git is asked only about those that have such a file.
+ * Does the directory `name` of `parent_fd` (which is `dir` of the tree) say of itself
+ * that it can be made anew (CACHEDIR.TAG), or that it works only where it is
+ * (CMakeCache.txt), and is it ignored by git and without a tracked file?  Where that
+ * cannot be told: no. Git is asked only about those that have such a file.
  */
 bool cache_is_skipped(const char *root, const char *dir, int parent_fd, const char *name);
 

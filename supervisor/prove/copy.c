@@ -79,7 +79,7 @@ making_overlay(struct making *m, struct error *err)
 static int
 guard_git(const char *dir, const struct ground *g, struct error *err)
 {
-	if (dir == NULL || path_is_within(dir, g->root))
+	if (dir == NULL || path_lies_in(dir, g->root))
 		return 0;
 	return space_guard(dir, NULL, err);
 }
@@ -98,8 +98,8 @@ making_guard(struct making *m)
 		return;
 	m->is_in = true;
 	m->message.is_guarded =
-	    space_guard(g->root, path_is_within(storage, g->root) ? storage : NULL,
-			&why) == 0 &&
+	    space_guard(g->root, path_lies_in(storage, g->root) ? storage : NULL, &why) ==
+		0 &&
 	    guard_git(g->git_dir, g, &why) == 0 && guard_git(g->common_dir, g, &why) == 0;
 }
 
@@ -284,7 +284,8 @@ copy_finish(struct copy *c, struct error *err)
 		return -1;
 	}
 	if ((m.nfds >= 1 && c->mount_ns < 0) || (m.nfds == 2 && c->user_ns < 0))
-		return error_set(err, ERROR_SYSTEM, "copy: no descriptor of its namespace");
+		return error_set(err, ERROR_SYSTEM,
+				 "copy: no descriptor of its namespace");
 	c->kind = m.kind == COPY_OVERLAY ? COPY_OVERLAY : COPY_PORTABLE;
 	c->is_guarded = m.is_guarded != 0;
 	if (c->kind == COPY_OVERLAY) {

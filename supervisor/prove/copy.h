@@ -2,9 +2,9 @@
 /*
  * Copy: the tree as one step's plant may have it.
  *
- * Made by a child process (it starts threads, or enters a mount namespace), which tells how
- * it went and ends: what has to last are a directory of the run's storage and, where there
- * is one, the namespace, of which descriptors are kept here.
+ * Made by a child process (it starts threads, or enters a mount namespace), which tells
+ * how it went and ends: what has to last are a directory of the run's storage and, where
+ * there is one, the namespace, of which descriptors are kept here.
  */
 #ifndef SUPERVISOR_PROVE_COPY_H
 #define SUPERVISOR_PROVE_COPY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of an overlay only the upper layers are read: what nobody wrote to is not in them.  What
+ * Of an overlay only the upper layers are read: what nobody wrote to is not in them. What
  * is there is held against the tree below:
  *
  *   a whiteout           a change where the tree has something of that name

@@ -45,7 +45,7 @@ ground_read_wish(enum ground_wish *ret_wish, struct error *err)
 }
 
 bool
-path_is_within(const char *path, const char *dir)
+path_lies_in(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -63,7 +63,7 @@ ground_find_root(struct ground *g, struct error *err)
 
 	if (rc < 0)
 		return -1;
-	if (rc > 0 && path_is_within(g->dir, place.root)) {
+	if (rc > 0 && path_lies_in(g->dir, place.root)) {
 		g->root = xstrdup(place.root);
 		g->git_dir = realpath(place.git_dir, NULL);
 		g->common_dir = realpath(place.common_dir, NULL);
@@ -71,6 +71,11 @@ ground_find_root(struct ground *g, struct error *err)
 		g->root = xstrdup(g->dir);
 	}
 	place_release(&place);
+	if (strcmp(g->root, "/") == 0)
+		return error_set(
+		    err, ERROR_USAGE,
+		    "prove: the tree is the root directory: there is no copy "
+		    "of that");
 	g->rel = g->dir + strlen(g->root);
 	g->rel += strspn(g->rel, "/");
 	return 0;
@@ -92,9 +97,6 @@ ground_find(struct ground *ret_ground, struct error *err)
 		(void)error_system(err, "the working directory");
 	else if (g.tmp == NULL)
 		(void)error_system(err, "TMPDIR: %s", tmp);
-	else if (strcmp(g.dir, "/") == 0)
-		(void)error_set(err, ERROR_USAGE,
-				"prove: the root directory is no tree to copy");
 	else if (ground_find_root(&g, err) == 0) {
 		*ret_ground = g;
 		return 0;

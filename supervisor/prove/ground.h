@@ -40,7 +40,7 @@ struct ground {
 
 int ground_find(struct ground *ret_ground, struct error *err);
 /* Is the path the directory itself or below it?  Both absolute and without links. */
-bool path_is_within(const char *path, const char *dir);
+bool path_lies_in(const char *path, const char *dir);
 void ground_release(struct ground *g);
 
 #endif

@@ -27,14 +27,11 @@ const char *const *
 history_variables(void)
 {
 	static const char *const variables[] = {
-		"GIT_CONFIG_GLOBAL", "/dev/null",
-		"GIT_CONFIG_SYSTEM", "/dev/null",
-		"GIT_CONFIG_NOSYSTEM", "1",
-		"GIT_AUTHOR_NAME", HISTORY_NAME,
-		"GIT_AUTHOR_EMAIL", HISTORY_EMAIL,
-		"GIT_COMMITTER_NAME", HISTORY_NAME,
-		"GIT_COMMITTER_EMAIL", HISTORY_EMAIL,
-		NULL,
+		"GIT_CONFIG_GLOBAL",   "/dev/null",	      "GIT_CONFIG_SYSTEM",
+		"/dev/null",	       "GIT_CONFIG_NOSYSTEM", "1",
+		"GIT_AUTHOR_NAME",     HISTORY_NAME,	      "GIT_AUTHOR_EMAIL",
+		HISTORY_EMAIL,	       "GIT_COMMITTER_NAME",  HISTORY_NAME,
+		"GIT_COMMITTER_EMAIL", HISTORY_EMAIL,	      NULL,
 	};
 
 	return variables;
@@ -59,7 +56,7 @@ modules_parse(const struct buf *listing, struct buf *modules)
 void
 history_read(const struct ground *g, struct history *ret_history)
 {
-	static const char *const forced[] = { "ls-files", "-z", "-c", "-i",
+	static const char *const forced[] = { "ls-files",	    "-z", "-c", "-i",
 					      "--exclude-standard", NULL };
 	static const char *const listing[] = { "ls-files", "-z", "--stage", NULL };
 	struct history h = HISTORY_INIT;
@@ -134,8 +131,8 @@ git_run(const char *root, const char *const *arguments, struct error *err)
 }
 
 /*
- * A submodule's `.git`, a file, leads nowhere in a copy, and git would stumble over it: its
- * files are files like any other.
+ * A submodule's `.git`, a file, leads nowhere in a copy, and git would stumble over it:
+ * its files are files like any other.
  */
 static void
 modules_dissolve(const struct history *h, const char *root)
@@ -217,14 +214,18 @@ int
 history_make(const struct history *h, const char *root, const char *store,
 	     struct error *err)
 {
-	static const char *const init[] = { "init", "-q", "--template=", "-b", "main", "." ,
-					    NULL };
-	static const char *const commit[] = { "commit",	     "-q",
-					      "--no-verify", "--no-gpg-sign",
-					      "--allow-empty", "-m",
-					      "the tree as it was copied", NULL };
-	static const char *const mark[] = { "update-ref", "refs/geonosis/verified", "HEAD",
-					    NULL };
+	static const char *const init[] = { "init", "-q", "--template=", "-b",
+					    "main", ".",  NULL };
+	static const char *const commit[] = { "commit",
+					      "-q",
+					      "--no-verify",
+					      "--no-gpg-sign",
+					      "--allow-empty",
+					      "-m",
+					      "the tree as it was copied",
+					      NULL };
+	static const char *const mark[] = { "update-ref", "refs/geonosis/verified",
+					    "HEAD", NULL };
 
 	environment_clear_git();
 	modules_dissolve(h, root);

@@ -17,15 +17,15 @@ struct history {
 	struct buf modules; /* submodules: likewise */
 };
 
-#define HISTORY_INIT                     \
-	{                                \
+#define HISTORY_INIT                         \
+	{                                    \
 		BUF_INIT, BUF_INIT, BUF_INIT \
 	}
 
 void history_read(const struct ground *g, struct history *ret_history);
 /*
- * Make the repository at `root`, a copy without one.  `store` is a directory for a file of
- * ours.  Changes this process' environment: no variable of git's is left.
+ * Make the repository at `root`, a copy without one.  `store` is a directory for a file
+ * of ours.  Changes this process' environment: no variable of git's is left.
  */
 int history_make(const struct history *h, const char *root, const char *store,
 		 struct error *err);

@@ -15,7 +15,8 @@
 #include "supervisor/prove/storage.h"
 
 enum {
-	/* A descriptor a level; what lies deeper counts as not there, before and after. */
+	/* A descriptor a level; what lies deeper counts as not there, before and after.
+	 */
 	MANIFEST_DEPTH_MAX = 400,
 	CONTENT_CHUNK = 65536,
 };
@@ -60,7 +61,8 @@ entry_make(const char *path, int dir_fd, const char *name, const struct stat *st
 		.device = st->st_rdev,
 		.inode = st->st_ino,
 		.size = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
-		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+		.mtime_ns =
+		    (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
 	};
 }
 
@@ -185,8 +187,10 @@ void
 changes_add(struct changes *c, const char *path)
 {
 	c->count++;
-	if (c->nkept < CHANGES_KEPT)
-		c->paths[c->nkept++] = xstrdup(path);
+	if (c->nkept == CHANGES_KEPT_MAX)
+		return;
+	c->paths = xgrow(c->paths, c->nkept + 1, &c->room, sizeof(*c->paths));
+	c->paths[c->nkept++] = xstrdup(path);
 }
 
 void
@@ -196,6 +200,7 @@ changes_release(struct changes *c)
 
 	for (i = 0; i < c->nkept; i++)
 		free(c->paths[i]);
+	free(c->paths);
 	*c = (struct changes)CHANGES_INIT;
 }
 

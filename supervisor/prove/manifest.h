@@ -34,14 +34,14 @@ struct manifest {
 	size_t room;
 };
 
-#define MANIFEST_INIT  \
-	{              \
+#define MANIFEST_INIT      \
+	{                  \
 		NULL, 0, 0 \
 	}
 
 /*
- * Of a directory (a path).  What cannot be read, or vanishes meanwhile, is left out.  Fails
- * only where the directory itself cannot be opened.
+ * Of a directory (a path).  What cannot be read, or vanishes meanwhile, is left out.
+ * Fails only where the directory itself cannot be opened.
  */
 int manifest_take(const char *dir, struct manifest *ret_manifest, struct error *err);
 /* The entry of that path, or NULL. */
@@ -51,20 +51,21 @@ void manifest_release(struct manifest *m);
 int manifest_look(const char *dir, const char *path, struct manifest_entry *ret_entry);
 void manifest_entry_release(struct manifest_entry *e);
 
-/* Paths that changed: the first ones by name, and how many there are. */
+/* Paths that changed: by name, up to a great many, and how many there are. */
 enum {
-	CHANGES_KEPT = 100
+	CHANGES_KEPT_MAX = 100000
 };
 
 struct changes {
-	char *paths[CHANGES_KEPT];
+	char **paths;
 	size_t nkept;
+	size_t room;
 	size_t count;
 };
 
-#define CHANGES_INIT      \
-	{                 \
-		{ NULL }, 0, 0 \
+#define CHANGES_INIT          \
+	{                     \
+		NULL, 0, 0, 0 \
 	}
 
 void changes_add(struct changes *c, const char *path);

@@ -212,7 +212,8 @@ static int
 overlay_show(const char *target, int lower_fd)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int fd = open_tree(lower_fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	int fd =
+	    open_tree(lower_fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 	int rc = -1;
 
 	if (fd >= 0 && mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
@@ -248,7 +249,7 @@ overlay_guard_git(const struct ground *g, struct error *err)
 	size_t i;
 
 	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		if (dirs[i] != NULL && !path_is_within(dirs[i], g->root) &&
+		if (dirs[i] != NULL && !path_lies_in(dirs[i], g->root) &&
 		    space_guard(dirs[i], NULL, err) < 0)
 			return -1;
 	return 0;
@@ -274,9 +275,9 @@ overlay_mount(const struct overlay_setup *s, bool is_user, struct error *err)
 		(void)error_system(err, "overlay: %s", root);
 	else
 		rc = overlay_mount_below(s, fds, is_user, err) == 0 &&
-				     overlay_guard_git(s->ground, err) == 0
-				 ? 1
-				 : -1;
+			     overlay_guard_git(s->ground, err) == 0
+			 ? 1
+			 : -1;
 	for (i = 0; i < s->mounts->npaths; i++)
 		fd_close(&fds[i]);
 	fd_close(&root_fd);
@@ -315,7 +316,7 @@ overlay_make(const struct overlay_setup *s, bool *ret_is_in, bool *ret_is_user,
 	int ours = 1;
 
 	*ret_is_in = *ret_is_user = false;
-	if (path_is_within(s->store, g->root)) {
+	if (path_lies_in(s->store, g->root)) {
 		(void)error_set(err, ERROR_SYSTEM, "overlay: TMPDIR lies in the tree");
 		return 0;
 	}

@@ -88,10 +88,10 @@ char *
 portable_link(const char *root, const char *to, const char *dir, const char *target)
 {
 	bool is_absolute = target[0] == '/';
-	char *whole = is_absolute ? xstrdup(target)
-				  : xasprintf("%s/%s/%s", root, dir, target);
+	char *whole =
+	    is_absolute ? xstrdup(target) : xasprintf("%s/%s/%s", root, dir, target);
 	char *leads = path_normalize(whole);
-	bool is_inside = path_is_within(leads, root);
+	bool is_inside = path_lies_in(leads, root);
 	char *link = NULL;
 
 	if (is_absolute && is_inside)
@@ -157,8 +157,8 @@ bytes_copy_large(const struct filling *f, int from, int to, off_t size)
 			return -1;
 		while (at < end) {
 			loff_t in = at, out = at;
-			ssize_t n = copy_file_range(from, &in, to, &out,
-						    (size_t)(end - at), 0);
+			ssize_t n =
+			    copy_file_range(from, &in, to, &out, (size_t)(end - at), 0);
 
 			if (n <= 0) {
 				/* Not between these file systems: through memory. */
@@ -197,7 +197,8 @@ bytes_copy(const struct filling *f, int from, int to, const struct stat *st)
 static int
 filling_copy_file(const struct filling *f, const char *name)
 {
-	int from = openat(f->from_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int from =
+	    openat(f->from_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct timespec times[2];
 	struct stat st = { 0 };
 	int to, rc = -1;

@@ -24,6 +24,7 @@ enum proof_reason {
 	PROOF_STEP_SIGNAL,     /* it was ended by a signal */
 	PROOF_PLANT_FAILED,    /* the plant exited non-zero, or was ended by a signal */
 	PROOF_NOTHING_CHANGED, /* the plant changed nothing */
+	PROOF_NOTHING_REACHED, /* nor did it reach a workspace that the step runs over */
 	PROOF_RED_BEFORE,      /* the step was red before the plant */
 	PROOF_TREE_TOUCHED,    /* the tree was written to */
 	PROOF_TROUBLE,	       /* ours: it could not be tried */
@@ -38,12 +39,13 @@ enum copy_kind {
 struct proof {
 	enum proof_outcome outcome;
 	enum proof_reason reason;
-	int exit_code; /* of the command that decided: the step, the plant; -1: none did */
+	int exit_code; /* of the command that decided: the step, the plant; -1: none did
+			*/
 	int signal;    /* that ended it, or 0 */
 	bool expected; /* the step's output carried `expect` */
 	int64_t ms;    /* of the step, planted */
 	int64_t plant_ms;
-	char *part;	    /* "2/3": the shard that decided, or NULL */
+	char *part;	    /* the shard ("2/3") or workspace that decided, or NULL */
 	char *detail;	    /* of a trouble, or of what was touched; or NULL */
 	char *tail;	    /* of the command that decided; NULL is "" */
 	uint64_t lines;	    /* that it printed */
@@ -59,8 +61,8 @@ struct proof {
 	size_t nchanged; /* all of it */
 };
 
-#define PROOF_INIT                                     \
-	{                                              \
+#define PROOF_INIT                                        \
+	{                                                 \
 		.outcome = PROOF_NOT_RUN, .exit_code = -1 \
 	}
 

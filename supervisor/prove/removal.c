@@ -47,8 +47,8 @@ removal_is_mount(const struct removal *r, int fd)
 {
 	struct statx sx;
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID,
-		  &sx) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
+		  STATX_BASIC_STATS | STATX_MNT_ID, &sx) < 0)
 		return true;
 	if ((sx.stx_mask & r->top.stx_mask & STATX_MNT_ID) != 0 &&
 	    sx.stx_mnt_id != r->top.stx_mnt_id)

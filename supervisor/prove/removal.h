@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removal of a whole directory, by descriptors from its parent on: no link is followed, no
- * mount is entered, and it may be as deep as it likes.
+ * Removal of a whole directory, by descriptors from its parent on: no link is followed,
+ * no mount is entered, and it may be as deep as it likes.
  */
 #ifndef SUPERVISOR_PROVE_REMOVAL_H
 #define SUPERVISOR_PROVE_REMOVAL_H

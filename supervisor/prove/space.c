@@ -161,7 +161,7 @@ mounts_parse(const char *text, const char *dir, struct mounts *ret_mounts)
 	while (*text != '\0') {
 		char *point = line_mount_point(text);
 
-		if (point != NULL && path_is_within(point, dir) && point[n] == '/' &&
+		if (point != NULL && path_lies_in(point, dir) && point[n] == '/' &&
 		    point[n + 1] != '\0')
 			mounts_add(&m, point + n + 1);
 		free(point);

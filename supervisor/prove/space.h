@@ -15,8 +15,8 @@
 #include "ipc/error.h"
 
 /*
- * Put this process, which has one thread, into a mount namespace of its own in which nothing
- * that is mounted is seen outside.  *ret_is_user: by way of a user namespace.
+ * Put this process, which has one thread, into a mount namespace of its own in which
+ * nothing that is mounted is seen outside.  *ret_is_user: by way of a user namespace.
  */
 int space_enter(bool *ret_is_user, struct error *err);
 /*
@@ -32,8 +32,8 @@ struct mounts {
 	size_t room;
 };
 
-#define MOUNTS_INIT    \
-	{              \
+#define MOUNTS_INIT        \
+	{                  \
 		NULL, 0, 0 \
 	}
 

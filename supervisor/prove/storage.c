@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A storage gets its name only when its lock is held, by a rename; until then it is called
- * `….new`.  A run that is killed in between leaves one of those, which goes when it is
- * old.
+ * A storage gets its name only when its lock is held, by a rename; until then it is
+ * called `….new`.  A run that is killed in between leaves one of those, which goes when
+ * it is old.
  */
 #include "supervisor/prove/storage.h"
 
@@ -75,7 +75,8 @@ storage_take_dead(int dir_fd)
 {
 	char mark[sizeof(STORAGE_MARK)];
 	struct stat st;
-	int fd = openat(dir_fd, STORAGE_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd =
+	    openat(dir_fd, STORAGE_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return -1;
@@ -162,7 +163,8 @@ storage_settle(struct storage *s, char name[static 64])
 {
 	char fresh[64];
 
-	s->dir_fd = openat(s->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s->dir_fd =
+	    openat(s->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->dir_fd < 0 || fchmod(s->dir_fd, 0700) < 0)
 		return -1;
 	s->lock_fd = openat(s->dir_fd, STORAGE_LOCK,
@@ -213,4 +215,26 @@ storage_close(struct storage *s, struct error *err)
 	fd_close(&s->tmp_fd);
 	*s = (struct storage)STORAGE_INIT;
 	return rc;
+}
+
+void
+storage_leave(const struct storage *s)
+{
+	int own = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = own >= 0 ? fdopendir(own) : NULL;
+	bool is_last = dir != NULL;
+	struct dirent *e;
+
+	if (dir == NULL) {
+		fd_close(&own);
+		return;
+	}
+	while ((e = readdir(dir)) != NULL)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    strcmp(e->d_name, STORAGE_LOCK) != 0)
+			is_last = false;
+	(void)closedir(dir);
+	/* A directory that another one makes now keeps the rest from going. */
+	if (is_last && unlinkat(s->dir_fd, STORAGE_LOCK, 0) == 0)
+		(void)unlinkat(s->tmp_fd, strrchr(s->path, '/') + 1, AT_REMOVEDIR);
 }

@@ -30,5 +30,10 @@ struct storage {
 int storage_open(const char *tmp, struct storage *ret_storage, struct error *err);
 /* Remove it with all that is in it: 0; -1 with *err where something stays. */
 int storage_close(struct storage *s, struct error *err);
+/*
+ * The run is gone, and the caller, a child of it, has removed what it had there: remove
+ * the storage where it was the last one.
+ */
+void storage_leave(const struct storage *s);
 
 #endif

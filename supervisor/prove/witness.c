@@ -20,7 +20,8 @@ index_digest(const char *git_dir, char ret_hex[DIGEST_HEX_SIZE])
 	size_t i;
 
 	ret_hex[0] = '\0';
-	/* The format decides only where the names lie: a wrong one is an unsound index. */
+	/* The format decides only where the names lie: a wrong one is an unsound index.
+	 */
 	if (index_read(git_dir, OBJECT_FORMAT_SHA1, &index, &err) < 0 &&
 	    index_read(git_dir, OBJECT_FORMAT_SHA256, &index, &err) < 0)
 		return;
@@ -68,7 +69,7 @@ witness_take(const struct ground *g, bool want_deep, struct witness *ret_witness
 		goto fail;
 	if (w.is_deep && g->git_dir != NULL) {
 		index_digest(g->git_dir, w.index);
-		if (!path_is_within(g->common_dir, g->root)) {
+		if (!path_lies_in(g->common_dir, g->root)) {
 			char *refs = xasprintf("%s/refs", g->common_dir);
 			int rc = manifest_take(refs, &w.git, err);
 

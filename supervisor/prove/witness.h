@@ -25,8 +25,8 @@ struct witness {
 	struct manifest git; /* of a git directory that is not in the tree */
 };
 
-#define WITNESS_INIT                                                                  \
-	{                                                                             \
+#define WITNESS_INIT                                                                 \
+	{                                                                            \
 		.key = "", .index = "", .tree = MANIFEST_INIT, .git = MANIFEST_INIT, \
 	}
 

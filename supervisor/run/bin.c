@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ipc/mem.h"
@@ -49,13 +50,14 @@ bin_command(const char *command)
 {
 	const char *word = command_after_runner(command);
 	size_t n = word != NULL ? word_plain_length(word) : 0;
+	struct stat st;
 	char *path, *local;
 	bool is_there;
 
 	if (n == 0)
 		return xstrdup(command);
 	path = xasprintf(BIN_DIR "/%.*s", (int)n, word);
-	is_there = access(path, X_OK) == 0;
+	is_there = stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 	local = is_there ? xasprintf("%s%s", path, word + n) : xstrdup(command);
 	free(path);
 	return local;

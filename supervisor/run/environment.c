@@ -159,6 +159,7 @@ environment_drop_jobserver(struct environment *e, const char *name)
 static void
 environment_add_bin(struct environment *e)
 {
+	static const char standard[] = "/usr/local/bin:/usr/bin:/bin";
 	const char *path = environment_get(e, "PATH");
 	struct stat st;
 	char *cwd, *first;
@@ -168,8 +169,8 @@ environment_add_bin(struct environment *e)
 	cwd = getcwd(NULL, 0);
 	if (cwd == NULL)
 		return;
-	first = path != NULL ? xasprintf("%s/node_modules/.bin:%s", cwd, path)
-			     : xasprintf("%s/node_modules/.bin", cwd);
+	/* Without a PATH a shell has one of its own, which this one would hide. */
+	first = xasprintf("%s/node_modules/.bin:%s", cwd, path != NULL ? path : standard);
 	environment_set(e, "PATH", first);
 	free(first);
 	free(cwd);

@@ -86,10 +86,17 @@ static void
 run_fail_live(struct run *r, size_t i, const struct error *err)
 {
 	size_t job = r->lives[i].job;
+	struct result *res = &r->results[job];
+	unsigned retried = res->retried;
+	int64_t waited_ms = res->slot_wait_ms;
 
 	run_remove_live(r, i);
-	r->results[job].state = RESULT_DONE;
-	r->results[job].error = xstrdup(err->text);
+	/* Nothing of an earlier attempt stands for this one. */
+	result_release(res);
+	res->state = RESULT_DONE;
+	res->retried = retried;
+	res->slot_wait_ms = waited_ms;
+	res->error = xstrdup(err->text);
 	run_finish_job(r, job);
 }
 
@@ -424,6 +431,22 @@ run_wait(struct run *r, struct pollfd *fds, struct error *err)
 	return 0;
 }
 
+/* Nothing can be waited for any more: end what runs, so that nothing is left. */
+static void
+run_abandon(struct run *r)
+{
+	while (r->nlives > 0) {
+		struct live *l = &r->lives[r->nlives - 1];
+
+		if (l->task != NULL) {
+			r->engine->kill(l->task);
+			r->engine->end(r->engine->ctx, l->task, true,
+				       &r->results[l->job]);
+		}
+		run_remove_live(r, r->nlives - 1);
+	}
+}
+
 static int
 run_loop(struct run *r, struct error *err)
 {
@@ -438,6 +461,8 @@ run_loop(struct run *r, struct error *err)
 			break;
 		rc = run_wait(r, fds, err);
 	}
+	if (rc < 0)
+		run_abandon(r);
 	free(fds);
 	return rc;
 }
@@ -471,7 +496,8 @@ run_execute(const struct plan *p, const struct run_options *o,
 		.results = results,
 		.room = o->jobs < p->njobs ? o->jobs : p->njobs,
 		.kill_at_ms = -1,
-		.tick_at_ms = observer->tick_ms > 0 ? clock_now_ms() : -1,
+		.tick_at_ms =
+		    observer->tick_ms > 0 && observer->tick != NULL ? clock_now_ms() : -1,
 	};
 	int rc;
 

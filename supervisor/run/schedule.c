@@ -14,7 +14,13 @@ struct entry {
 	struct entry *parent;
 	struct entry *children;
 	size_t nchildren;
-	size_t first;
+	size_t first; /* NODE_SEQUENCE: children before it are over */
+	/*
+	 * NODE_GROUP: from each child the next that may have something idle (itself at
+	 * first, with one more at the end), shortened as it is walked: what has started
+	 * is passed over once.
+	 */
+	size_t *next;
 	size_t open;
 	size_t idle;
 	enum node_kind kind;
@@ -46,6 +52,11 @@ entry_fill(struct schedule *s, struct entry *e, const struct node *n,
 		e->open += e->children[i].open;
 	}
 	e->idle = e->open;
+	if (n->kind != NODE_GROUP)
+		return;
+	e->next = xcalloc(n->nchildren + 1, sizeof(*e->next));
+	for (i = 0; i <= n->nchildren; i++)
+		e->next[i] = i;
 }
 
 static void
@@ -56,6 +67,7 @@ entry_release(struct entry *e)
 	for (i = 0; i < e->nchildren; i++)
 		entry_release(&e->children[i]);
 	free(e->children);
+	free(e->next);
 }
 
 struct schedule *
@@ -81,6 +93,31 @@ job_may_start(const struct schedule *s, const struct job *j)
 	return true;
 }
 
+static struct entry *entry_next(const struct schedule *s, struct entry *e);
+
+/* The first child from i on that has something idle; nchildren where none has. */
+static size_t
+group_next(struct entry *e, size_t i)
+{
+	for (;;) {
+		while (e->next[i] != i) {
+			e->next[i] = e->next[e->next[i]];
+			i = e->next[i];
+		}
+		if (i == e->nchildren || e->children[i].idle > 0)
+			return i;
+		e->next[i] = i + 1;
+	}
+}
+
+static struct entry *
+sequence_next(const struct schedule *s, struct entry *e)
+{
+	while (e->first < e->nchildren && e->children[e->first].open == 0)
+		e->first++;
+	return e->first < e->nchildren ? entry_next(s, &e->children[e->first]) : NULL;
+}
+
 static struct entry *
 entry_next(const struct schedule *s, struct entry *e)
 {
@@ -90,12 +127,9 @@ entry_next(const struct schedule *s, struct entry *e)
 		return NULL;
 	if (e->kind == NODE_JOB)
 		return job_may_start(s, &s->plan->jobs[e->job]) ? e : NULL;
-	while (e->first < e->nchildren && e->children[e->first].open == 0)
-		e->first++;
 	if (e->kind == NODE_SEQUENCE)
-		return e->first < e->nchildren ? entry_next(s, &e->children[e->first])
-					       : NULL;
-	for (i = e->first; i < e->nchildren; i++) {
+		return sequence_next(s, e);
+	for (i = group_next(e, 0); i < e->nchildren; i = group_next(e, i + 1)) {
 		struct entry *found = entry_next(s, &e->children[i]);
 
 		if (found != NULL)

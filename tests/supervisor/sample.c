@@ -15,11 +15,21 @@ static const struct step steps[] = {
 };
 
 static struct job jobs[SAMPLE_JOBS] = {
-	{ &steps[0], (char[]){ "fast/1" }, (char[]){ "pnpm typecheck" } },
-	{ &steps[1], (char[]){ "fast/2" }, (char[]){ "pnpm lint" } },
-	{ &steps[2], (char[]){ "full/1@1/2" }, (char[]){ "pnpm e2e --shard=1/2" } },
-	{ &steps[2], (char[]){ "full/1@2/2" }, (char[]){ "pnpm e2e --shard=2/2" } },
-	{ &steps[3], (char[]){ "full/2" }, (char[]){ "pnpm build" } },
+	{ .step = &steps[0],
+	  .id = (char[]){ "fast/1" },
+	  .command = (char[]){ "pnpm typecheck" } },
+	{ .step = &steps[1],
+	  .id = (char[]){ "fast/2" },
+	  .command = (char[]){ "pnpm lint" } },
+	{ .step = &steps[2],
+	  .id = (char[]){ "full/1@1/2" },
+	  .command = (char[]){ "pnpm e2e --shard=1/2" } },
+	{ .step = &steps[2],
+	  .id = (char[]){ "full/1@2/2" },
+	  .command = (char[]){ "pnpm e2e --shard=2/2" } },
+	{ .step = &steps[3],
+	  .id = (char[]){ "full/2" },
+	  .command = (char[]){ "pnpm build" } },
 };
 
 static struct node lane[] = { { NODE_JOB, SAMPLE_TYPECHECK, NULL, 0 },

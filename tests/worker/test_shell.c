@@ -58,6 +58,7 @@ run(const char *text, char *const *env, struct spawned *ret_spawned)
 		.text = text,
 		.env = env,
 		.ret_session = &session,
+		.parent = getpid(),
 	};
 	struct spawned r = { .out = BUF_INIT, .status = -1 };
 	char chunk[4096];
@@ -294,6 +295,7 @@ spawn_bad(const char *text, char *const *env, int output_fd)
 		.env = env,
 		.output_fd = output_fd,
 		.ret_session = &session,
+		.parent = getpid(),
 	};
 
 	errno = 0;
