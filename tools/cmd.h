@@ -28,6 +28,8 @@ int cmd_usage(const struct command *c);
 int cmd_verify(int argc, char *argv[]);
 /* `geonosis verify green …` */
 int cmd_green(int argc, char *argv[]);
+/* `verify prove`, likewise. */
+int cmd_prove(int argc, char *argv[]);
 int cmd_gate(int argc, char *argv[]);
 int cmd_schema(int argc, char *argv[]);
 int cmd_completion(int argc, char *argv[]);

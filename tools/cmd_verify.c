@@ -98,9 +98,11 @@ cmd_verify(int argc, char *argv[])
 	struct opt_args args = OPT_ARGS_INIT;
 	int code = EXIT_REFUSED;
 
-	/* No tier can have that name. */
+	/* No tier can have those names. */
 	if (argc > 0 && strcmp(argv[0], "green") == 0)
 		return cmd_green(argc - 1, argv + 1);
+	if (argc > 0 && strcmp(argv[0], "prove") == 0)
+		return cmd_prove(argc - 1, argv + 1);
 	if (c == NULL || opt_parse(c, argc, argv, &args, &err) < 0)
 		return cmd_refuse(&err);
 	if (args.help) {

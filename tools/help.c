@@ -101,6 +101,31 @@ static const struct command gate_commands[] = {
 	  .planned = true },
 };
 
+static const struct opt prove_opts[] = {
+	[PROVE_REPORT] = { "report", 0, OPT_STRING, "<path>", false,
+	    "where the report goes (.geonosis/prove-report.json)" },
+	[PROVE_JOBS] = { "jobs", 'j', OPT_COUNT, "<n>", false,
+	    "watch at most n steps at once (GEONOSIS_JOBS, else what the machine can carry)" },
+	[PROVE_ONLY] = { "only", 0, OPT_STRING, "<id>", false,
+	    "watch one step, fast/2, or one of its jobs, full/4@1/2" },
+	[PROVE_BASELINE] = { "baseline", 0, OPT_FLAG, NULL, false,
+	    "run each step before its plant too: one that is red then proves nothing" },
+	[PROVE_JSON] = { "json", 0, OPT_FLAG, NULL, false,
+	    "print one event a line as JSON, and nothing else" },
+};
+
+static const struct command prove = {
+	.name = "verify prove", .operands = "<tier>", .operand = OPERAND_TIER,
+	.summary = "watch each step of a tier fail on what it is there to catch",
+	.about = "For each step of the tier that declares proves: a copy of the tree, the plant\n"
+	         "run in it, then the step, which has to fail and to say what is expected.\n"
+	         "The tree itself is not touched.\n"
+	         "\n"
+	         "Exit status: 0 no step is not proven; 1 one is; 2 refused, or the report\n"
+	         "could not be written; 128 + n ended by signal n.\n",
+	.opts = prove_opts, .nopts = sizeof(prove_opts) / sizeof(prove_opts[0]),
+};
+
 static const struct opt green_opts[] = {
 	[GREEN_ASKED] = { "asked", 0, OPT_STRING, "<question>", false,
 	    "what the tool was asked; a record answers only the same question" },
@@ -288,6 +313,12 @@ green_command_find(const char *name, struct error *err)
 	return table_find(green_commands,
 			  sizeof(green_commands) / sizeof(green_commands[0]),
 			  "verify green", name, err);
+}
+
+const struct command *
+prove_command(void)
+{
+	return &prove;
 }
 
 int

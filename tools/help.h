@@ -53,6 +53,18 @@ enum green_opt {
 /* The same for `geonosis verify green`. */
 const struct command *green_command_find(const char *name, struct error *err);
 
+/* Index of each option of `verify prove`. */
+enum prove_opt {
+	PROVE_REPORT,
+	PROVE_JOBS,
+	PROVE_ONLY,
+	PROVE_BASELINE,
+	PROVE_JSON,
+};
+
+/* `geonosis verify prove`. */
+const struct command *prove_command(void);
+
 /* Every command, in the order of the help text. */
 const struct command *const *command_list(size_t *ret_ncommands);
 /*

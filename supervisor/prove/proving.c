@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One step after the other, and at each of them the run may say a signal, or be gone:
+ *
+ *   witness -> copy -> [step: green] -> mark -> plant -> changes -> step -> witness
+ *       any of them may settle the verdict, or be stopped ---> end all, remove, tell
+ */
+#include "supervisor/prove/proving.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/clock.h"
+#include "ipc/fd.h"
+#include "ipc/mem.h"
+#include "supervisor/base/pattern.h"
+#include "supervisor/prove/copy.h"
+#include "supervisor/prove/offspring.h"
+#include "supervisor/prove/reach.h"
+#include "supervisor/prove/surroundings.h"
+#include "supervisor/prove/witness.h"
+#include "supervisor/run/bin.h"
+#include "supervisor/run/local.h"
+#include "worker/worker.h"
+
+enum {
+	PROVING_END_LIMIT_MS = 3000
+};
+
+/* A command that runs in the copy. */
+struct phase {
+	const char *command;
+	const char *log_id; /* its log's name is made of it; NULL: it keeps none */
+	const char *expect; /* NULL: nobody looks for anything */
+	bool is_step;	    /* not the plant */
+};
+
+struct proving {
+	const struct prover_order *order;
+	const struct prover_setup *setup;
+	const struct step *step;
+	struct prover_share *share;
+	struct proof *proof; /* in the share */
+	struct watcher *watcher;
+	int sock; /* -1: the run is gone */
+	int hold_fd;
+	int stopped; /* the first signal that the run passed on */
+	struct copy copy;
+	const struct phase *phase;
+	struct worker_outcome outcome; /* of the last phase */
+	struct findings findings;      /* likewise */
+	struct witness before;
+	bool *is_reached; /* workspaces, by the plant; NULL: not known yet */
+};
+
+/* --- waiting --- */
+
+/* Read what the run says: its end is our order to end. */
+static void
+proving_listen(struct proving *p, struct worker *w)
+{
+	int32_t signo = 0;
+	ssize_t n = recv(p->sock, &signo, sizeof(signo), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != (ssize_t)sizeof(signo)) {
+		fd_close(&p->sock);
+		signo = SIGKILL;
+	}
+	if (p->stopped == 0)
+		p->stopped = signo;
+	if (w != NULL)
+		worker_signal(w, signo);
+}
+
+/* Until the descriptor is readable; without a worker, or until we are stopped. */
+static void
+proving_wait(struct proving *p, int fd, struct worker *w)
+{
+	for (;;) {
+		struct pollfd fds[2] = {
+			{ .fd = fd, .events = POLLIN },
+			{ .fd = p->sock, .events = POLLIN },
+		};
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (fds[0].revents != 0)
+			return;
+		if (fds[1].revents != 0)
+			proving_listen(p, w);
+		if (w == NULL && p->stopped != 0)
+			return;
+	}
+}
+
+/* Has the run said something meanwhile? */
+static bool
+proving_is_stopped(struct proving *p)
+{
+	if (p->sock >= 0)
+		proving_listen(p, NULL);
+	return p->stopped != 0;
+}
+
+/* --- verdicts --- */
+
+static void
+text_put(char *to, size_t size, const char *text)
+{
+	(void)snprintf(to, size, "%s", text != NULL ? text : "");
+}
+
+/* Settled: returns -1, so that `return proving_settle(...)` reads well. */
+static int
+proving_settle(struct proving *p, enum proof_reason reason)
+{
+	p->proof->outcome = reason == PROOF_NO_REASON ? PROOF_PROVEN : PROOF_NOT_PROVEN;
+	p->proof->reason = reason;
+	return -1;
+}
+
+static int
+proving_trouble(struct proving *p, const struct error *err)
+{
+	text_put(p->share->detail, sizeof(p->share->detail), err->text);
+	p->proof->exit_code = -1;
+	return proving_settle(p, PROOF_TROUBLE);
+}
+
+static int
+proving_stop(struct proving *p)
+{
+	p->proof->outcome = PROOF_NOT_RUN;
+	return -1;
+}
+
+/* --- one command --- */
+
+static int
+phase_enter(void *ctx)
+{
+	const struct proving *p = ctx;
+
+	return copy_enter(&p->copy);
+}
+
+/* In the worker, in the copy. Memory is not given back, the process ends with the phase.
+ */
+static void
+phase_prepare(void *ctx, const struct worker_order *order, struct command *ret_command)
+{
+	const struct proving *p = ctx;
+	struct environment env = ENVIRONMENT_INIT;
+	struct pattern *mark = NULL;
+	struct error err = ERROR_INIT;
+	char number[16];
+
+	if (p->phase->is_step && p->step->failure_mark != NULL)
+		(void)pattern_compile(p->step->failure_mark, &mark, &err);
+	watcher_reset(p->watcher, mark, p->phase->expect);
+	surroundings_fill(&env, &p->copy, p->setup->env);
+	(void)snprintf(number, sizeof(number), "%" PRIu32, order->slots);
+	environment_set(&env, "GEONOSIS_GATE_RUN", p->setup->run_id);
+	environment_set(&env, "GEONOSIS_SLOTS", number);
+	environment_set(&env, "GEONOSIS_HEAVY_SLOT_HELD", order->token);
+	*ret_command = (struct command){
+		.text = p->phase->is_step ? bin_command(p->phase->command)
+					  : p->phase->command,
+		.env = env.vars,
+		.log_name =
+		    p->phase->log_id != NULL ? local_log_name(p->phase->log_id) : "",
+		.watch = watcher_watch(p->watcher),
+	};
+}
+
+static int
+phase_work(struct proving *p, struct error *err)
+{
+	const struct worker_setup setup = {
+		.prepare = phase_prepare,
+		.ctx = p,
+		.log_dir_fd = p->phase->log_id != NULL ? p->setup->log_dir_fd : -1,
+		.enter = phase_enter,
+	};
+	struct worker_order order = { .slots = p->order->slots };
+	struct worker *w;
+	int rc;
+
+	(void)snprintf(order.token, sizeof(order.token), "%s", p->order->token);
+	if (worker_fork(&setup, &w, err) < 0)
+		return -1;
+	rc = worker_start(w, &order, p->hold_fd, err);
+	if (rc == 0) {
+		proving_wait(p, worker_pidfd(w), w);
+		worker_end(w, &p->outcome);
+	}
+	worker_free(w);
+	return rc;
+}
+
+/* What decides is what is shown: exit code, signal, tail and log of this command. */
+static void
+phase_keep(struct proving *p)
+{
+	struct proof *proof = p->proof;
+	char *name;
+
+	proof->exit_code = p->outcome.exit_code;
+	proof->signal = p->outcome.signal;
+	text_put(p->share->tail, sizeof(p->share->tail), p->findings.tail);
+	proof->lines = p->findings.lines;
+	proof->tail_from = p->findings.tail_from;
+	proof->tail_lines = p->findings.tail_lines;
+	p->share->log[0] = '\0';
+	if (p->phase->log_id == NULL || !p->outcome.has_log)
+		return;
+	name = local_log_name(p->phase->log_id);
+	(void)snprintf(p->share->log, sizeof(p->share->log), "%s/%s", p->setup->log_dir,
+		       name);
+	free(name);
+}
+
+/* 0: it has ended, one way or another; -1: the verdict is there. */
+static int
+phase_run(struct proving *p, const struct phase *phase)
+{
+	struct error err = ERROR_INIT;
+
+	if (proving_is_stopped(p))
+		return proving_stop(p);
+	findings_release(&p->findings);
+	p->phase = phase;
+	watcher_reset(p->watcher, NULL, NULL);
+	if (phase_work(p, &err) < 0)
+		return proving_trouble(p, &err);
+	watcher_findings(p->watcher, p->outcome.exit_code != 0, &p->findings);
+	if (p->stopped != 0)
+		return proving_stop(p);
+	if (!p->outcome.finished)
+		(void)error_set(&err, ERROR_SYSTEM,
+				"its worker was killed before it had ended");
+	else if (!p->outcome.started)
+		(void)error_set(&err, ERROR_SYSTEM, "/bin/sh: cannot be started: %s",
+				strerror(p->outcome.start_errno));
+	if (err.kind != ERROR_NONE)
+		return proving_trouble(p, &err);
+	phase_keep(p);
+	return 0;
+}
+
+/* A log is kept of what decided, and of that only where it is not proven. */
+static void
+phase_drop_log(const struct proving *p, const char *log_id)
+{
+	char *name = local_log_name(log_id);
+
+	if (p->setup->log_dir_fd >= 0)
+		(void)unlinkat(p->setup->log_dir_fd, name, 0);
+	free(name);
+}
+
+/* --- the story --- */
+
+static int
+proving_copy(struct proving *p)
+{
+	struct error err = ERROR_INIT;
+	int64_t began_ms = clock_now_ms();
+	int rc;
+
+	rc = copy_start(p->setup->ground, p->setup->storage, (unsigned)p->order->first,
+			p->step->history, &p->copy, &err);
+	if (rc == 0) {
+		proving_wait(p, p->copy.maker_fd, NULL);
+		if (p->stopped != 0)
+			return proving_stop(p);
+		rc = copy_finish(&p->copy, &err);
+	}
+	p->proof->copy_ms = clock_now_ms() - began_ms;
+	if (rc < 0)
+		return proving_trouble(p, &err);
+	p->proof->copy = p->copy.kind;
+	p->proof->is_guarded = p->copy.is_guarded;
+	return 0;
+}
+
+static int
+proving_take_witness(struct proving *p, bool want_deep)
+{
+	struct error err = ERROR_INIT;
+
+	witness_release(&p->before);
+	if (witness_take(p->setup->ground, want_deep, &p->before, &err) < 0)
+		return proving_trouble(p, &err);
+	return proving_is_stopped(p) ? proving_stop(p) : 0;
+}
+
+static const struct job *
+proving_job(const struct proving *p, size_t i)
+{
+	return &p->setup->plan->jobs[p->order->first + i];
+}
+
+/* A workspace that the plant does not reach is none that the step could go red for. */
+static bool
+proving_reaches(const struct proving *p, const struct job *job)
+{
+	long w;
+
+	if (job->workspace == NULL || p->is_reached == NULL)
+		return true;
+	w = workspace_list_find(&p->setup->scope->workspaces, job->workspace);
+	return w < 0 || p->is_reached[w];
+}
+
+/* "2/3" of `full/4@2/3`; "" for the one job of a step. */
+static void
+proving_set_part(struct proving *p, const struct job *job)
+{
+	const char *at = strchr(job->id, '@');
+
+	text_put(p->share->part, sizeof(p->share->part), at != NULL ? at + 1 : "");
+}
+
+static int
+proving_baseline(struct proving *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->order->njobs; i++) {
+		const struct job *job = proving_job(p, i);
+		const struct phase phase = {
+			.command = job->command,
+			.log_id = job->id,
+			.is_step = true,
+		};
+
+		if (job->nothing != NULL)
+			continue;
+		if (phase_run(p, &phase) < 0)
+			return -1;
+		proving_set_part(p, job);
+		if (p->outcome.exit_code != 0)
+			return proving_settle(p, PROOF_RED_BEFORE);
+	}
+	return 0;
+}
+
+static void
+proving_keep_changes(struct proving *p, const struct changes *c)
+{
+	size_t at = 0, i;
+
+	p->proof->nchanged = c->count;
+	p->proof->nchanged_kept = 0;
+	for (i = 0; i < c->nkept; i++) {
+		size_t n = strlen(c->paths[i]) + 1;
+
+		if (n > sizeof(p->share->changed) - at)
+			break;
+		memcpy(p->share->changed + at, c->paths[i], n);
+		at += n;
+		p->proof->nchanged_kept++;
+	}
+}
+
+static int
+proving_plant(struct proving *p)
+{
+	const struct phase phase = { .command = p->step->plant };
+	struct changes changes = CHANGES_INIT;
+	struct error err = ERROR_INIT;
+	int rc;
+
+	p->share->part[0] = '\0';
+	if (copy_mark(&p->copy, &err) < 0)
+		return proving_trouble(p, &err);
+	if (phase_run(p, &phase) < 0)
+		return -1;
+	p->proof->plant_ms = p->outcome.ms;
+	if (p->outcome.exit_code != 0)
+		return proving_settle(p, PROOF_PLANT_FAILED);
+	rc = copy_changes(&p->copy, &changes, &err);
+	if (rc < 0)
+		return proving_trouble(p, &err);
+	proving_keep_changes(p, &changes);
+	if (changes.count == 0)
+		rc = proving_settle(p, PROOF_NOTHING_CHANGED);
+	else if (reach_find(p->setup->ground, p->setup->scope, &changes, &p->is_reached,
+			    &err) < 0)
+		rc = proving_trouble(p, &err);
+	changes_release(&changes);
+	return rc;
+}
+
+static enum proof_reason
+phase_judge(const struct proving *p)
+{
+	if (p->outcome.signal != 0)
+		return PROOF_STEP_SIGNAL;
+	if (p->outcome.exit_code == 0)
+		return PROOF_STAYED_GREEN;
+	return p->findings.expected ? PROOF_NO_REASON : PROOF_NO_EVIDENCE;
+}
+
+/* Of several jobs one that shows the evidence is enough; else the worst of them counts.
+ */
+static int
+proving_step(struct proving *p)
+{
+	enum proof_reason worst = PROOF_NO_REASON;
+	size_t i;
+
+	for (i = 0; i < p->order->njobs; i++) {
+		const struct job *job = proving_job(p, i);
+		const struct phase phase = {
+			.command = job->command,
+			.log_id = job->id,
+			.expect = p->step->expect,
+			.is_step = true,
+		};
+		struct prover_share *saved = NULL;
+		enum proof_reason reason;
+
+		if (job->nothing != NULL || !proving_reaches(p, job))
+			continue;
+		if (worst > PROOF_STAYED_GREEN) {
+			saved = xmalloc(sizeof(*saved));
+			memcpy(saved, p->share, sizeof(*saved));
+		}
+		if (phase_run(p, &phase) < 0) {
+			free(saved);
+			return -1;
+		}
+		reason = phase_judge(p);
+		if (saved != NULL && reason != PROOF_NO_REASON) {
+			memcpy(p->share, saved, sizeof(*saved));
+		} else {
+			proving_set_part(p, job);
+			p->proof->ms = p->outcome.ms;
+			p->proof->expected = p->findings.expected;
+			worst = reason;
+		}
+		free(saved);
+		if (reason == PROOF_NO_REASON)
+			break;
+	}
+	if (worst == PROOF_NO_REASON && !p->proof->expected)
+		worst = PROOF_NOTHING_REACHED;
+	return proving_settle(p, worst);
+}
+
+/* Whatever the step showed: one that wrote to the tree shows nothing. */
+static void
+proving_check_tree(struct proving *p)
+{
+	struct witness after = WITNESS_INIT;
+	struct error err = ERROR_INIT;
+	char what[1024];
+
+	if (p->proof->outcome == PROOF_NOT_RUN || p->copy.kind == COPY_NONE)
+		return;
+	if (witness_take(p->setup->ground, p->before.is_deep, &after, &err) < 0) {
+		(void)proving_trouble(p, &err);
+	} else if (!witness_agrees(&p->before, &after, what, sizeof(what))) {
+		text_put(p->share->detail, sizeof(p->share->detail), what);
+		(void)proving_settle(p, PROOF_TREE_TOUCHED);
+	}
+	witness_release(&after);
+}
+
+static void
+proving_run(struct proving *p)
+{
+	if (proving_take_witness(p, false) < 0 || proving_copy(p) < 0)
+		return;
+	if (!p->copy.is_guarded && !p->before.is_deep &&
+	    proving_take_witness(p, true) < 0)
+		return;
+	if (p->setup->want_baseline && proving_baseline(p) < 0)
+		return;
+	if (proving_plant(p) < 0)
+		return;
+	(void)proving_step(p);
+}
+
+/* What is left of the step ends first: it might write to what is being removed. */
+static void
+proving_finish(struct proving *p)
+{
+	struct error err = ERROR_INIT;
+	size_t i;
+
+	if (p->copy.maker > 0)
+		(void)kill(p->copy.maker, SIGKILL);
+	offspring_end(PROVING_END_LIMIT_MS);
+	p->copy.maker = -1;
+	/* Nothing that is heavy is left: whoever waits for the slots may have them. */
+	fd_close(&p->hold_fd);
+	proving_check_tree(p);
+	if (p->copy.name != NULL &&
+	    copy_remove(&p->copy, &p->proof->copy_bytes, &err) < 0 &&
+	    p->proof->outcome != PROOF_NOT_RUN)
+		(void)proving_trouble(p, &err);
+	if (p->sock < 0)
+		storage_leave(p->setup->storage);
+	if (p->proof->outcome != PROOF_NOT_PROVEN) {
+		for (i = 0; i < p->order->njobs; i++)
+			phase_drop_log(p, proving_job(p, i)->id);
+		p->share->log[0] = '\0';
+	}
+}
+
+/* --- birth --- */
+
+static void
+descriptors_keep(const int *kept, size_t n)
+{
+	int fd, max = 2;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		max = kept[i] > max ? kept[i] : max;
+	for (fd = 3; fd <= max; fd++) {
+		bool keep = false;
+
+		for (i = 0; i < n; i++)
+			keep = keep || kept[i] == fd;
+		if (!keep)
+			(void)close(fd);
+	}
+	(void)close_range((unsigned)max + 1, ~0U, 0);
+}
+
+/*
+ * As a worker settles: a session of our own, no signal but KILL and STOP, and against
+ * STOP the run's end continues us.
+ */
+static void
+proving_settle_down(const struct proving *p)
+{
+	const int kept[] = { p->sock,
+			     p->hold_fd,
+			     p->setup->log_dir_fd,
+			     p->setup->storage->tmp_fd,
+			     p->setup->storage->dir_fd,
+			     p->setup->storage->lock_fd };
+	sigset_t all;
+	int null, fd;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "geonosis-prover");
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (fd = 0; null >= 0 && fd <= 2; fd++)
+		(void)dup2(null, fd);
+	descriptors_keep(kept, sizeof(kept) / sizeof(kept[0]));
+}
+
+_Noreturn void
+proving_main(const struct prover_order *order, int sock, struct prover_share *share,
+	     struct watcher *watcher)
+{
+	struct proving p = {
+		.order = order,
+		.setup = order->setup,
+		.step = order->setup->plan->jobs[order->first].step,
+		.share = share,
+		.proof = &share->proof,
+		.watcher = watcher,
+		.sock = sock,
+		.hold_fd = order->hold_fd,
+		.copy = { .maker = -1, .maker_fd = -1, .user_ns = -1, .mount_ns = -1 },
+		.before = WITNESS_INIT,
+	};
+
+	*p.proof = (struct proof)PROOF_INIT;
+	proving_settle_down(&p);
+	proving_run(&p);
+	proving_finish(&p);
+	atomic_store(&share->finished, 1);
+	_exit(0);
+}
