@@ -54,7 +54,7 @@ record_put(struct writer *w, const struct record *r)
 	buf_append(&w->pending, tail, sizeof(tail));
 	buf_append(&w->pending, r->id, w->id_size);
 	if (w->pending.len >= FLUSH_AT) {
-		digest_add(&w->digest, w->pending.data, w->pending.len);
+		digest_add(&w->digest, buf_text(&w->pending), w->pending.len);
 		buf_clear(&w->pending);
 	}
 }
@@ -202,7 +202,7 @@ tree_digest(struct scan *s, const struct tree_inner *inner, uint8_t ret[DIGEST_S
 	}
 	for (; entry < s->index.nentries; entry++)
 		entry_put(&w, entry, (enum walk_state)walk->states[entry]);
-	digest_add(&w.digest, w.pending.data, w.pending.len);
+	digest_add(&w.digest, buf_text(&w.pending), w.pending.len);
 	digest_add_u32(&w.digest, 0);
 	digest_end(&w.digest, ret);
 	buf_release(&w.pending);
