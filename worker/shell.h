@@ -23,6 +23,8 @@ struct shell_start {
 };
 
 /*
+ * The caller has no signal handlers: until it executes, the child shares its memory.
+ *
  * Returns the shell's pid, which is also its session; -1 with errno where it could
  * not be forked or executed.
  */

@@ -161,7 +161,10 @@ static int
 key_fill(struct key *k, const struct config *c, const char *tier, const char *flags,
 	 const char *version, struct error *err)
 {
-	struct tree_key_options options = { .want_changes = true };
+	struct tree_key_options options = {
+		.want_changes = true,
+		.want_unlisted = true,
+	};
 
 	if (tree_key_compute(".", &options, &k->tree, err) < 0)
 		return -1;

@@ -5,47 +5,7 @@
 
 #include "ipc/buf.h"
 #include "ipc/mem.h"
-
-enum {
-	DEPTH_MAX = 100,
-	HERES_MAX = 16
-};
-
-/* What a byte is inside of. */
-enum inside {
-	IN_CODE,  /* the command itself */
-	IN_PAREN, /* (…) */
-	IN_SUBST, /* $(…) */
-	IN_DOUBLE,
-	IN_SINGLE,
-	IN_DOLLAR_SINGLE,
-	IN_PARAMETER,
-	IN_ARITHMETIC,
-	IN_ARITHMETIC_PAREN,
-	IN_BACKTICK,
-	IN_COMMENT,
-};
-
-/* A here-document whose body begins at the next newline. */
-struct here {
-	struct buf word;
-	bool is_quoted;
-	bool strips_tabs;
-	unsigned depth; /* of the stack, where its operator stands */
-};
-
-struct lexer {
-	const char *s;
-	size_t pos;
-	struct place_of *places;
-	enum inside stack[DEPTH_MAX];
-	unsigned depth; /* index of the innermost */
-	bool begins_word;
-	bool follows_name;
-	bool is_uncertain;
-	struct here heres[HERES_MAX];
-	size_t nheres;
-};
+#include "supervisor/project/lexer.h"
 
 static bool
 is_name_start(char c)
@@ -115,9 +75,8 @@ place_now(const struct lexer *l)
 	}
 }
 
-/* Take n bytes, which all are what the state says. */
-static void
-take(struct lexer *l, size_t n)
+void
+lexer_take(struct lexer *l, size_t n)
 {
 	for (; n > 0 && l->s[l->pos] != '\0'; n--) {
 		struct place_of *p = &l->places[l->pos++];
@@ -130,13 +89,12 @@ take(struct lexer *l, size_t n)
 	}
 }
 
-/* Take n bytes of a kind that the state does not say. */
-static void
-take_as(struct lexer *l, size_t n, enum place_kind kind)
+void
+lexer_take_as(struct lexer *l, size_t n, enum place_kind kind)
 {
 	size_t from = l->pos;
 
-	take(l, n);
+	lexer_take(l, n);
 	for (; from < l->pos; from++)
 		if (!l->is_uncertain)
 			l->places[from].kind = (unsigned char)kind;
@@ -155,7 +113,7 @@ take_continuation(struct lexer *l)
 						       : strchr(" \t\n", before) != NULL;
 
 	l->is_uncertain = l->is_uncertain || !is_safe;
-	take(l, 2);
+	lexer_take(l, 2);
 	l->begins_word = begins_word;
 }
 
@@ -166,8 +124,8 @@ take_escape(struct lexer *l)
 		take_continuation(l);
 		return;
 	}
-	take(l, 1);
-	take_as(l, 1, PLACE_ESCAPED);
+	lexer_take(l, 1);
+	lexer_take_as(l, 1, PLACE_ESCAPED);
 }
 
 /* After a `$`: what it begins, in code, in "…" and in ${…} alike. */
@@ -178,34 +136,34 @@ take_dollar(struct lexer *l)
 	bool is_quoted = l->stack[l->depth] == IN_DOUBLE;
 
 	if (strncmp(next, "((", 2) == 0) {
-		take(l, 1);
+		lexer_take(l, 1);
 		push(l, IN_ARITHMETIC);
-		take(l, 2);
+		lexer_take(l, 2);
 	} else if (*next == '(') {
-		take(l, 2);
+		lexer_take(l, 2);
 		push(l, IN_SUBST);
 		l->begins_word = true;
 	} else if (*next == '{') {
-		take(l, 1);
+		lexer_take(l, 1);
 		push(l, IN_PARAMETER);
-		take(l, 1);
+		lexer_take(l, 1);
 	} else if (*next == '\'' && !is_quoted) {
-		take(l, 1);
+		lexer_take(l, 1);
 		push(l, IN_DOLLAR_SINGLE);
-		take(l, 1);
+		lexer_take(l, 1);
 	} else if (is_name_start(*next)) {
 		size_t n = 2;
 
 		while (is_name_char(next[n - 1]))
 			n++;
-		take(l, n);
+		lexer_take(l, n);
 		l->follows_name = true;
 	} else if (*next != '\0' && strchr("$#?!*@-", *next) != NULL) {
-		take(l, 2);
+		lexer_take(l, 2);
 	} else {
 		/* $[…] is arithmetic to some. */
 		l->is_uncertain = l->is_uncertain || *next == '[';
-		take(l, 1);
+		lexer_take(l, 1);
 	}
 }
 
@@ -215,7 +173,7 @@ take_in_double(struct lexer *l)
 	switch (l->s[l->pos]) {
 	case '"':
 		pop(l);
-		take(l, 1);
+		lexer_take(l, 1);
 		break;
 	case '\\':
 		take_escape(l);
@@ -225,10 +183,10 @@ take_in_double(struct lexer *l)
 		break;
 	case '`':
 		push(l, IN_BACKTICK);
-		take(l, 1);
+		lexer_take(l, 1);
 		break;
 	default:
-		take(l, 1);
+		lexer_take(l, 1);
 	}
 }
 
@@ -242,11 +200,11 @@ take_in_parameter(struct lexer *l)
 	case '\'':
 	case '"':
 		l->is_uncertain = l->is_uncertain || is_inside(l, IN_DOUBLE);
-		take(l, 1);
+		lexer_take(l, 1);
 		push(l, c == '"' ? IN_DOUBLE : IN_SINGLE);
 		break;
 	case '}':
-		take(l, 1);
+		lexer_take(l, 1);
 		pop(l);
 		break;
 	case '\\':
@@ -257,10 +215,10 @@ take_in_parameter(struct lexer *l)
 		break;
 	case '`':
 		push(l, IN_BACKTICK);
-		take(l, 1);
+		lexer_take(l, 1);
 		break;
 	default:
-		take(l, 1);
+		lexer_take(l, 1);
 	}
 }
 
@@ -272,16 +230,16 @@ take_in_arithmetic(struct lexer *l)
 	switch (c) {
 	case '(':
 		push(l, IN_ARITHMETIC_PAREN);
-		take(l, 1);
+		lexer_take(l, 1);
 		break;
 	case ')':
 		if (l->stack[l->depth] == IN_ARITHMETIC_PAREN) {
-			take(l, 1);
+			lexer_take(l, 1);
 			pop(l);
 		} else {
 			/* With one ) it was a subshell within $(…). */
 			l->is_uncertain = l->is_uncertain || l->s[l->pos + 1] != ')';
-			take(l, 2);
+			lexer_take(l, 2);
 			pop(l);
 		}
 		break;
@@ -293,7 +251,7 @@ take_in_arithmetic(struct lexer *l)
 		break;
 	default:
 		l->is_uncertain = l->is_uncertain || c == '\'' || c == '"' || c == '`';
-		take(l, 1);
+		lexer_take(l, 1);
 	}
 }
 
@@ -302,107 +260,16 @@ static void
 take_opaque(struct lexer *l, char end)
 {
 	if (l->s[l->pos] == '\\') {
-		take(l, 2);
+		lexer_take(l, 2);
 	} else if (l->s[l->pos] == end) {
-		take(l, 1);
+		lexer_take(l, 1);
 		pop(l);
 		/* A shell that does not know $'…' may have ended it before. */
 		if (end == '\'')
 			l->is_uncertain = true;
 	} else {
-		take(l, 1);
+		lexer_take(l, 1);
 	}
-}
-
-/* The word after << or <<-: which line ends the here-document. */
-static void
-take_here_operator(struct lexer *l)
-{
-	struct here *h = &l->heres[l->nheres];
-	char quote = '\0';
-
-	if (l->nheres == HERES_MAX) {
-		l->is_uncertain = true;
-		take(l, 2);
-		return;
-	}
-	*h = (struct here){ .word = BUF_INIT, .depth = l->depth };
-	take(l, 2);
-	h->strips_tabs = l->s[l->pos] == '-';
-	if (h->strips_tabs)
-		take_as(l, 1, PLACE_HERE_WORD);
-	while (l->s[l->pos] == ' ' || l->s[l->pos] == '\t')
-		take_as(l, 1, PLACE_HERE_WORD);
-	for (; l->s[l->pos] != '\0'; take_as(l, 1, PLACE_HERE_WORD)) {
-		char c = l->s[l->pos];
-
-		if (quote == '\0' && strchr(" \t\n;&|<>()", c) != NULL)
-			break;
-		if (c == quote) {
-			quote = '\0';
-		} else if (quote == '\0' && (c == '\'' || c == '"')) {
-			h->is_quoted = true;
-			quote = c;
-		} else if (quote != '\'' && (c == '\\' || c == '$' || c == '`')) {
-			/* Which characters an odd word consists of is not ours to say. */
-			h->is_quoted = true;
-			l->is_uncertain = l->is_uncertain || c != '\\' || quote == '"';
-			if (c == '\\' && quote == '\0' && l->s[l->pos + 1] != '\0') {
-				take_as(l, 1, PLACE_HERE_WORD);
-				buf_putc(&h->word, l->s[l->pos]);
-			}
-		} else {
-			buf_putc(&h->word, c);
-		}
-	}
-	l->nheres++;
-}
-
-/* One line of a here-document, from the start of it; was it the last? */
-static bool
-take_here_line(struct lexer *l, const struct here *h, bool *is_joined)
-{
-	const char *line = l->s + l->pos;
-	size_t n = strcspn(line, "\n"), tabs = 0, backslashes = 0;
-	bool is_last;
-
-	if (h->strips_tabs)
-		tabs = strspn(line, "\t");
-	is_last = !*is_joined && n - tabs == h->word.len &&
-		  memcmp(line + tabs, buf_text(&h->word), n - tabs) == 0;
-	while (backslashes < n && line[n - 1 - backslashes] == '\\')
-		backslashes++;
-	*is_joined = !h->is_quoted && backslashes % 2 == 1;
-	if (!h->is_quoted && !is_last) {
-		size_t i;
-
-		/* A substitution may hold a line that looks like the last. */
-		for (i = 0; i < n; i++)
-			if (line[i] == '`' || (line[i] == '$' && line[i + 1] == '('))
-				l->is_uncertain = true;
-	}
-	take_as(l, n + 1, PLACE_HERE_DOCUMENT);
-	return is_last;
-}
-
-/* The newline, and the here-documents that were announced before it. */
-static void
-take_newline(struct lexer *l)
-{
-	size_t i;
-
-	take(l, 1);
-	for (i = 0; i < l->nheres; i++) {
-		bool is_joined = false;
-
-		l->is_uncertain = l->is_uncertain || l->heres[i].depth != l->depth;
-		while (l->s[l->pos] != '\0' &&
-		       !take_here_line(l, &l->heres[i], &is_joined))
-			continue;
-		buf_release(&l->heres[i].word);
-	}
-	l->nheres = 0;
-	l->begins_word = true;
 }
 
 static void
@@ -411,7 +278,7 @@ take_open_paren(struct lexer *l)
 	/* ((…)) is arithmetic to some and two subshells to others. */
 	l->is_uncertain = l->is_uncertain || l->s[l->pos + 1] == '(';
 	push(l, IN_PAREN);
-	take(l, 1);
+	lexer_take(l, 1);
 	l->begins_word = true;
 }
 
@@ -419,7 +286,7 @@ static void
 take_close_paren(struct lexer *l)
 {
 	/* At the top it ends a pattern of `case`. */
-	take(l, 1);
+	lexer_take(l, 1);
 	if (l->depth > 0)
 		pop(l);
 	l->begins_word = l->stack[l->depth] != IN_DOUBLE;
@@ -436,7 +303,7 @@ begins_case(const struct lexer *l)
 static void
 take_quote(struct lexer *l, enum inside what)
 {
-	take(l, 1);
+	lexer_take(l, 1);
 	push(l, what);
 }
 
@@ -457,7 +324,7 @@ take_in_code(struct lexer *l)
 		break;
 	case '`':
 		push(l, IN_BACKTICK);
-		take(l, 1);
+		lexer_take(l, 1);
 		break;
 	case '$':
 		take_dollar(l);
@@ -469,15 +336,15 @@ take_in_code(struct lexer *l)
 		take_close_paren(l);
 		break;
 	case '\n':
-		take_newline(l);
+		lexer_take_newline(l);
 		break;
 	case '<':
 		if (strncmp(l->s + l->pos, "<<<", 3) == 0)
-			take(l, 3);
+			lexer_take(l, 3);
 		else if (l->s[l->pos + 1] == '<')
-			take_here_operator(l);
+			lexer_take_here_operator(l);
 		else
-			take(l, 1);
+			lexer_take(l, 1);
 		l->begins_word = true;
 		break;
 	case ' ':
@@ -486,17 +353,17 @@ take_in_code(struct lexer *l)
 	case '&':
 	case '|':
 	case '>':
-		take(l, 1);
+		lexer_take(l, 1);
 		l->begins_word = true;
 		break;
 	case '#':
 		if (l->begins_word)
 			push(l, IN_COMMENT);
-		take(l, 1);
+		lexer_take(l, 1);
 		break;
 	default:
 		l->is_uncertain = l->is_uncertain || begins_case(l);
-		take(l, 1);
+		lexer_take(l, 1);
 	}
 }
 
@@ -510,9 +377,9 @@ take_next(struct lexer *l)
 	case IN_SINGLE:
 		if (l->s[l->pos] == '\'') {
 			pop(l);
-			take(l, 1);
+			lexer_take(l, 1);
 		} else {
-			take(l, 1);
+			lexer_take(l, 1);
 		}
 		break;
 	case IN_DOLLAR_SINGLE:
@@ -532,7 +399,7 @@ take_next(struct lexer *l)
 		if (l->s[l->pos] == '\n')
 			pop(l);
 		else
-			take(l, 1);
+			lexer_take(l, 1);
 		break;
 	default:
 		take_in_code(l);

@@ -71,15 +71,9 @@ environment_add(struct environment *e, char *var)
 void
 environment_set(struct environment *e, const char *name, const char *value)
 {
-	char **found = environment_find(e, name);
-	char *var = xasprintf("%s=%s", name, value);
-
-	if (found == NULL) {
-		environment_add(e, var);
-		return;
-	}
-	free(*found);
-	*found = var;
+	/* All of that name: of two a program may take either. */
+	environment_unset(e, name);
+	environment_add(e, xasprintf("%s=%s", name, value));
 }
 
 void

@@ -211,6 +211,7 @@ run_many(enum node_kind kind)
 	size_t job, first;
 	int ms;
 
+	p.jobs = xcalloc(MANY, sizeof(*p.jobs));
 	p.root.children = xcalloc(MANY, sizeof(*p.root.children));
 	for (size_t i = 0; i < MANY; i++)
 		p.root.children[i] = (struct node){ .kind = NODE_JOB, .job = i };
@@ -228,6 +229,7 @@ run_many(enum node_kind kind)
 		     ms);
 	schedule_free(s);
 	free(p.root.children);
+	free(p.jobs);
 }
 
 Test(schedule, long_sequence, .timeout = 120)

@@ -251,41 +251,6 @@ Test(shell, our_own_signals_stay_as_they_are)
 	buf_release(&s.out);
 }
 
-/*
- * While the child shares our memory none of our handlers may run in it.  A signal comes
- * just before the child opens its mask.
- */
-static int raised_in_child;
-static volatile pid_t handled_by;
-
-static void
-on_signal_in_child(int signo)
-{
-	(void)signo;
-	handled_by = getpid();
-}
-
-int
-sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
-{
-	if (raised_in_child != 0 && set != NULL && getpid() != raised_in_child &&
-	    sigisemptyset(set))
-		(void)kill(getpid(), SIGUSR1);
-	return pthread_sigmask(how, set, old);
-}
-
-Test(shell, no_handler_of_ours_runs_in_the_child)
-{
-	struct spawned s;
-
-	(void)signal(SIGUSR1, on_signal_in_child);
-	raised_in_child = getpid();
-	run_plain("true", &s);
-	raised_in_child = 0;
-	cr_expect_eq(handled_by, 0, "it ran in %d", (int)handled_by);
-	buf_release(&s.out);
-}
-
 static pid_t
 spawn_bad(const char *text, char *const *env, int output_fd)
 {
