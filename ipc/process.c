@@ -93,6 +93,7 @@ process_spawn(const struct process_question *q, int out, int complaints, pid_t *
 	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	(void)posix_spawn_file_actions_adddup2(&actions, out, 1);
 	(void)posix_spawn_file_actions_adddup2(&actions, complaints, 2);
+	(void)posix_spawn_file_actions_addclosefrom_np(&actions, 3);
 	if (q->dir != NULL)
 		(void)posix_spawn_file_actions_addchdir_np(&actions, q->dir);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "ipc/process.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ipc/clock.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static int
+ask(const char *script, size_t max, int timeout_ms, struct buf *answer, struct error *err)
+{
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	static const char *const env[] = { "GN_TEST=ours", "HOME=/nowhere", NULL };
+	const struct process_question q = {
+		.argv = argv, .dir = "/", .env = env, .max = max, .timeout_ms = timeout_ms
+	};
+
+	*err = (struct error)ERROR_INIT;
+	return process_ask(&q, answer, err);
+}
+
+Test(process, answers, .timeout = 60)
+{
+	static const struct {
+		const char *script;
+		const char *says;
+	} rows[] = {
+		{ "echo yes", "yes\n" },
+		{ "printf ''", "" },
+		{ "pwd", "/\n" },
+		{ "cat", "" },
+		{ "echo $GN_TEST $HOME", "ours /nowhere\n" },
+		{ "env | grep -c ^HOME=", "1\n" },
+		{ "echo no >&2; echo yes", "yes\n" },
+		/* What it leaves behind cannot hold us up, and is ended. */
+		{ "sleep 1000 & echo yes", "yes\n" },
+		{ "trap 'echo no' TERM; echo yes", "yes\n" },
+		/* No descriptor of ours but these three. */
+		{ "ls /proc/self/fd | wc -l", "4\n" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct buf answer = BUF_INIT;
+		struct error err;
+		int64_t began = clock_now_ms();
+
+		cr_expect_eq(ask(rows[i].script, 1000, 30000, &answer, &err), 0, "%s: %s",
+			     rows[i].script, err.text);
+		cr_expect_str_eq(buf_text(&answer), rows[i].says, "%s", rows[i].script);
+		cr_expect_lt(clock_now_ms() - began, 20000, "%s", rows[i].script);
+		buf_release(&answer);
+	}
+	cr_expect_lt(waitpid(-1, NULL, WNOHANG), 0, "a child is left");
+}
+
+Test(process, refusals, .timeout = 60)
+{
+	static const struct {
+		const char *script;
+		int timeout_ms;
+		const char *says;
+	} rows[] = {
+		{ "echo 'the reason' >&2; echo more >&2; exit 3", 30000,
+		  "sh: exit code 3: the reason" },
+		{ "exit 1", 30000, "sh: exit code 1" },
+		{ "kill -9 $$", 30000, "sh: ended by signal 9" },
+		{ "sleep 1000", 50, "sh: it takes too long" },
+		{ "exec >&-; sleep 1000", 50, "sh: it takes too long" },
+		{ "trap '' TERM; while :; do :; done", 50, "sh: it takes too long" },
+		{ "yes", 30000, "sh: it says too much" },
+		{ "printf %1001d 1", 30000, "sh: it says too much" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct buf answer = BUF_INIT;
+		struct error err;
+
+		cr_expect_eq(ask(rows[i].script, 1000, rows[i].timeout_ms, &answer, &err),
+			     -1, "%s", rows[i].script);
+		cr_expect_str_eq(err.text, rows[i].says);
+		cr_expect_eq(err.kind, ERROR_DATA);
+		cr_expect_null(answer.data);
+	}
+	cr_expect_lt(waitpid(-1, NULL, WNOHANG), 0, "a child is left");
+}
+
+Test(process, no_such_program)
+{
+	const char *const argv[] = { "geonosis-no-such-program", NULL };
+	const struct process_question q = { .argv = argv, .max = 10, .timeout_ms = 1000 };
+	struct buf answer = BUF_INIT;
+	struct error err = ERROR_INIT;
+
+	cr_expect_eq(process_ask(&q, &answer, &err), -1);
+	cr_expect_eq(err.kind, ERROR_SYSTEM);
+	cr_expect_eq(err.errnum, ENOENT);
+}
+
+/* A caller that blocks or ignores signals does not hand that down. */
+Test(process, signals_are_as_usual, .timeout = 60)
+{
+	struct buf answer = BUF_INIT;
+	struct error err;
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	cr_expect_lt(ask("kill -PIPE $$; echo no", 1000, 30000, &answer, &err), 0);
+	cr_expect_str_eq(err.text, "sh: ended by signal 13");
+	cr_expect_lt(ask("kill -TERM $$; echo no", 1000, 30000, &answer, &err), 0);
+	cr_expect_str_eq(err.text, "sh: ended by signal 15");
+}
