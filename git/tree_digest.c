@@ -139,7 +139,7 @@ static int
 item_put(struct writer *w, const struct walk_item *item, const struct tree_inner *inner,
 	 struct error *err)
 {
-	bool is_repository = item->flags & WALK_REPOSITORY;
+	bool is_repository = inner != NULL && (item->flags & WALK_REPOSITORY);
 	bool is_opaque = item->flags & WALK_OPAQUE;
 	size_t len = item->len - (item->path[item->len - 1] == '/');
 	const uint8_t *id = is_repository ? inner->head : item->id;
