@@ -30,6 +30,9 @@ struct finder {
 	char commits[2][DIGEST_HEX_SIZE];
 	const char *commit_list[2];
 	size_t ncommits;
+	/* What the run that moved the mark left beside it; 1 where it is known. */
+	struct mark_parts parts;
+	int known_parts;
 	struct error *err;
 };
 
@@ -75,11 +78,14 @@ static void
 finder_use_mark(struct finder *f, const struct base *b)
 {
 	struct scope *s = f->s;
+	struct error ignored = ERROR_INIT;
 	char *reason;
 
 	if (s->mark.state == MARK_FOUND && b->state == BASE_FOUND) {
 		finder_add_commit(f, b->commit);
 		finder_add_commit(f, s->mark.commit);
+		f->known_parts = mark_parts_read(&f->repository, s->mark_name,
+						 s->mark.commit, &f->parts, &ignored);
 		s->base_is_verified = true;
 		s->against = xasprintf("%s (%.12s)", s->mark_name, s->mark.commit);
 		return;
@@ -202,17 +208,12 @@ static size_t
 finder_differing_parts(struct finder *f, const char **ret_names)
 {
 	const struct mark_parts *now = f->rq->parts;
-	struct mark_parts then = MARK_PARTS_INIT;
-	struct error ignored = ERROR_INIT;
+	bool is_known = f->rq->since == NULL && f->known_parts == 1;
 	size_t n = 0, i;
-	int known = 0;
 
-	if (f->rq->since == NULL && f->s->base_is_verified)
-		known = mark_parts_read(&f->repository, f->s->mark_name,
-					f->s->mark.commit, &then, &ignored);
 	for (i = 0; i < now->n; i++) {
 		const char *name = now->items[i].name;
-		const char *value = known == 1 ? parts_find(&then, name) : NULL;
+		const char *value = is_known ? parts_find(&f->parts, name) : NULL;
 		bool is_named =
 		    (strcmp(name, "keyEnv") == 0 && f->rq->config->key_env.nitems > 0) ||
 		    (strcmp(name, "keyFiles") == 0 &&
@@ -221,7 +222,6 @@ finder_differing_parts(struct finder *f, const char **ret_names)
 		if (value != NULL ? strcmp(value, now->items[i].value) != 0 : is_named)
 			ret_names[n++] = name;
 	}
-	mark_parts_release(&then);
 	return n;
 }
 
@@ -405,7 +405,11 @@ scope_find(const struct scope_request *rq, struct scope *ret_scope, struct error
 	struct scope s = SCOPE_INIT;
 	struct error why = ERROR_INIT;
 	struct finder f = {
-		.rq = rq, .s = &s, .repository = REPOSITORY_INIT, .err = &why
+		.rq = rq,
+		.s = &s,
+		.repository = REPOSITORY_INIT,
+		.parts = MARK_PARTS_INIT,
+		.err = &why,
 	};
 	int rc = 0;
 
@@ -423,6 +427,7 @@ scope_find(const struct scope_request *rq, struct scope *ret_scope, struct error
 			rc = -1;
 		}
 	}
+	mark_parts_release(&f.parts);
 	repository_release(&f.repository);
 	free(f.subdir);
 	if (rc < 0) {

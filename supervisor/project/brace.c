@@ -20,6 +20,13 @@ struct brace {
 	const char *open;
 	const char *close;
 	bool has_comma; /* else it is a range */
+	unsigned depth; /* how often its text was expanded before */
+};
+
+/* One of the strings that the braces stand for. */
+struct item {
+	const char *text;
+	size_t n;
 };
 
 static int expand(const char *text, unsigned depth, struct brace_list *into,
@@ -126,20 +133,20 @@ brace_find(const char *text, struct brace *ret)
 
 /* The text with its braces replaced by one of their items, expanded further. */
 static int
-expand_item(const char *text, const struct brace *b, const char *item, size_t n,
-	    unsigned depth, struct brace_list *into, struct error *err)
+expand_item(const char *text, const struct brace *b, struct item item,
+	    struct brace_list *into, struct error *err)
 {
-	char *whole = xasprintf("%.*s%.*s%s", (int)(b->open - text), text, (int)n, item,
-				b->close + 1);
-	int rc = expand(whole, depth + 1, into, err);
+	char *whole = xasprintf("%.*s%.*s%s", (int)(b->open - text), text, (int)item.n,
+				item.text, b->close + 1);
+	int rc = expand(whole, b->depth + 1, into, err);
 
 	free(whole);
 	return rc;
 }
 
 static int
-expand_items(const char *text, const struct brace *b, unsigned depth,
-	     struct brace_list *into, struct error *err)
+expand_items(const char *text, const struct brace *b, struct brace_list *into,
+	     struct error *err)
 {
 	const char *c, *from = b->open + 1;
 	unsigned nested = 0;
@@ -150,8 +157,9 @@ expand_items(const char *text, const struct brace *b, unsigned depth,
 		} else if (*c == '{') {
 			nested++;
 		} else if (c == b->close || (*c == ',' && nested == 0)) {
-			if (expand_item(text, b, from, (size_t)(c - from), depth, into,
-					err) < 0)
+			struct item item = { from, (size_t)(c - from) };
+
+			if (expand_item(text, b, item, into, err) < 0)
 				return -1;
 			from = c + 1;
 		} else if (*c == '}') {
@@ -162,8 +170,8 @@ expand_items(const char *text, const struct brace *b, unsigned depth,
 }
 
 static int
-expand_range(const char *text, const struct brace *b, unsigned depth,
-	     struct brace_list *into, struct error *err)
+expand_range(const char *text, const struct brace *b, struct brace_list *into,
+	     struct error *err)
 {
 	long low, high, step, i, count;
 	int width;
@@ -179,7 +187,7 @@ expand_range(const char *text, const struct brace *b, unsigned depth,
 		int n = width < 0 ? snprintf(item, sizeof(item), "%c", (int)value)
 				  : snprintf(item, sizeof(item), "%0*ld", width, value);
 
-		if (expand_item(text, b, item, (size_t)n, depth, into, err) < 0)
+		if (expand_item(text, b, (struct item){ item, (size_t)n }, into, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -197,9 +205,10 @@ expand(const char *text, unsigned depth, struct brace_list *into, struct error *
 		list_add(into, xstrdup(text));
 		return 0;
 	}
+	b.depth = depth;
 	if (b.has_comma)
-		return expand_items(text, &b, depth, into, err);
-	return expand_range(text, &b, depth, into, err);
+		return expand_items(text, &b, into, err);
+	return expand_range(text, &b, into, err);
 }
 
 int

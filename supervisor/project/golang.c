@@ -89,7 +89,7 @@ static int
 module_take(const char *root, const char *dir, struct list_builder *b, struct error *err)
 {
 	char *file = *dir == '\0' ? xstrdup("go.mod") : xasprintf("%s/go.mod", dir);
-	struct json_object *module;
+	struct json_object *module = NULL;
 	struct workspace w = { .path = NULL };
 	const char *name;
 	int rc = golang_ask(root, "mod", file, &module, err);

@@ -376,8 +376,7 @@ walk_directory(struct walk *w, const char *dir, const struct state_set *states)
 
 int
 members_find(const struct source *from, enum manager manager, const char *base,
-	     const char *const *patterns, size_t npatterns, struct path_list *into,
-	     struct error *err)
+	     const struct path_list *patterns, struct path_list *into, struct error *err)
 {
 	struct walk w = { .from = from,
 			  .manager = manager,
@@ -386,10 +385,15 @@ members_find(const struct source *from, enum manager manager, const char *base,
 			  .into = into,
 			  .err = err };
 	struct state_set states = { NULL, 0, 0 };
+	const char **texts = xcalloc(patterns->nitems + 1, sizeof(*texts));
 	size_t i;
 	int rc;
 
-	if (pattern_set_build(manager, patterns, npatterns, &w.set, err) < 0)
+	for (i = 0; i < patterns->nitems; i++)
+		texts[i] = patterns->items[i];
+	rc = pattern_set_build(manager, texts, patterns->nitems, &w.set, err);
+	free(texts);
+	if (rc < 0)
 		return -1;
 	for (i = 0; i < w.set.nwanted; i++)
 		if (w.set.wanted[i].nsegments > 0)

@@ -44,7 +44,7 @@ void path_list_release(struct path_list *l);
  * (ERROR_DATA, the pattern quoted) where a pattern is too large to follow.
  */
 int members_find(const struct source *from, enum manager manager, const char *base,
-		 const char *const *patterns, size_t npatterns, struct path_list *into,
+		 const struct path_list *patterns, struct path_list *into,
 		 struct error *err);
 
 #endif

@@ -144,21 +144,6 @@ patterns_read(struct reading *r, struct error *err)
 	return manifest_patterns(MANIFEST_FILE, r->root, &r->patterns, &has, err);
 }
 
-static int
-members_of(struct reading *r, const char *base, const struct path_list *patterns,
-	   struct path_list *into, struct error *err)
-{
-	const char **texts = xcalloc(patterns->nitems + 1, sizeof(*texts));
-	size_t i;
-	int rc;
-
-	for (i = 0; i < patterns->nitems; i++)
-		texts[i] = patterns->items[i];
-	rc = members_find(r->from, r->manager, base, texts, patterns->nitems, into, err);
-	free(texts);
-	return rc;
-}
-
 /* To Yarn, a workspace may have workspaces of its own. */
 static int
 nested_find(struct reading *r, const char *dir, const struct json_object *manifest,
@@ -169,7 +154,7 @@ nested_find(struct reading *r, const char *dir, const struct json_object *manife
 	int rc = manifest_patterns(path, manifest, &patterns, &has, err);
 
 	if (rc == 0 && has)
-		rc = members_of(r, dir, &patterns, &r->found, err);
+		rc = members_find(r->from, r->manager, dir, &patterns, &r->found, err);
 	path_list_release(&patterns);
 	return rc;
 }
@@ -216,7 +201,7 @@ static int
 workspaces_read(struct reading *r, struct error *err)
 {
 	struct path_list done = PATH_LIST_INIT;
-	int rc = members_of(r, "", &r->patterns, &r->found, err);
+	int rc = members_find(r->from, r->manager, "", &r->patterns, &r->found, err);
 
 	while (rc == 0 && r->found.nitems > 0) {
 		struct path_list now = r->found;

@@ -116,7 +116,8 @@ add_reason(struct buf *out, const struct proof *p, const struct step *step)
 		add_end(out, p);
 		break;
 	case PROOF_TREE_TOUCHED:
-		buf_puts(out, "the tree was written to meanwhile");
+		buf_puts(out, p->is_guarded ? "the tree was changed meanwhile"
+					    : "the tree was written to meanwhile");
 		if (p->detail != NULL)
 			buf_puts(out, ": ");
 		add_clean(out, p->detail != NULL ? p->detail : "");

@@ -71,9 +71,12 @@ environment_add(struct environment *e, char *var)
 void
 environment_set(struct environment *e, const char *name, const char *value)
 {
+	/* Made first: the value may be the variable's own. */
+	char *var = xasprintf("%s=%s", name, value);
+
 	/* All of that name: of two a program may take either. */
 	environment_unset(e, name);
-	environment_add(e, xasprintf("%s=%s", name, value));
+	environment_add(e, var);
 }
 
 void
