@@ -19,9 +19,6 @@
 #include "supervisor/run/local.h"
 #include "supervisor/run/logs.h"
 
-/* Holds everything that a run writes. */
-#define GEONOSIS_DIR ".geonosis"
-
 void
 pipeline_warn(const struct pipeline *p, const char *text)
 {
@@ -29,7 +26,7 @@ pipeline_warn(const struct pipeline *p, const char *text)
 		p->observer->warn(p->observer->ctx, text);
 }
 
-static void
+void
 pipeline_tell_wait(const struct pipeline *p, size_t job, const char *reason)
 {
 	if (p->observer->wait != NULL)
@@ -201,101 +198,6 @@ pipeline_finish(struct pipeline *p, const struct run_outcome *o, struct error *e
 		return -1;
 	if (p->observer->end != NULL)
 		p->observer->end(p->observer->ctx, &p->view);
-	return 0;
-}
-
-/* --- the machine --- */
-
-/* Where the machine's slots are, and how many steps may go at once. */
-static int
-pipeline_sit(struct pipeline *p, struct error *err)
-{
-	char *warning;
-
-	if (machine_open(&p->machine, &warning, err) < 0)
-		return -1;
-	if (warning != NULL)
-		pipeline_warn(p, warning);
-	free(warning);
-	if (p->request->exclusive && machine_allows_exclusive(&p->machine, err) < 0)
-		return -1;
-	return jobs_decide(p->request->jobs, p->config.caps_heavy, &p->machine, &p->jobs,
-			   err);
-}
-
-static void
-tell_exclusive_wait(void *ctx, const char *holders)
-{
-	char *reason = xasprintf("for the whole machine, held by %s", holders);
-
-	pipeline_tell_wait(ctx, SIZE_MAX, reason);
-	free(reason);
-}
-
-/* 0, -1, or the signal that ended the wait. */
-static int
-pipeline_take_machine(struct pipeline *p, struct error *err)
-{
-	struct slot_wish wish = { .exclusive = true, .label = p->tier->name };
-	struct buf holders = BUF_INIT;
-	int signo = 0;
-	int rc;
-
-	if (!p->request->exclusive)
-		return 0;
-	if (slot_request(p->machine.slots, &wish, &p->exclusive, err) < 0)
-		return -1;
-	rc = machine_wait(&p->machine, p->exclusive,
-			  clock_now_ms() + p->request->exclusive_wait_ms, &p->signals,
-			  tell_exclusive_wait, p, &signo, err);
-	if (rc < 0 || signo != 0)
-		return rc < 0 ? -1 : signo;
-	if (rc == 1)
-		return 0;
-	machine_holders(&p->machine, &holders);
-	(void)error_set(err, ERROR_USAGE,
-			"--exclusive: the machine did not become free within %lld s "
-			"(--exclusive-timeout): "
-			"held by %s",
-			(long long)(p->request->exclusive_wait_ms / 1000),
-			buf_text(&holders));
-	buf_release(&holders);
-	return -1;
-}
-
-/* --- the turn --- */
-
-static void
-tell_turn_wait(void *ctx, const char *tier, pid_t pid)
-{
-	char reason[256];
-
-	(void)snprintf(reason, sizeof(reason),
-		       "for the run of \"%s\" in this directory (pid %ld) to end", tier,
-		       (long)pid);
-	pipeline_tell_wait(ctx, SIZE_MAX, reason);
-}
-
-/* 0, -1, or the signal that ended the wait. */
-static int
-pipeline_take_turn(struct pipeline *p, struct error *err)
-{
-	struct error why = ERROR_INIT;
-	int rc = dir_make(GEONOSIS_DIR, &why);
-
-	if (rc == 0)
-		rc = turn_take(&p->turn, p->tier->name, &p->signals, tell_turn_wait, p,
-			       &why);
-	if (rc >= 0)
-		return rc;
-	if (why.kind == ERROR_USAGE) {
-		*err = why;
-		return -1;
-	}
-	/* Nothing can be kept here: only the report decides the exit, and it has its
-	 * place. */
-	(void)error_wrap(&why, "runs of this tier do not wait for each other");
-	pipeline_warn(p, why.text);
 	return 0;
 }
 

@@ -37,6 +37,20 @@ struct pipeline {
 /* `WARN: <why>: <consequence>` */
 void pipeline_warn(const struct pipeline *p, const char *text);
 
+/* `job` SIZE_MAX: the run itself. */
+void pipeline_tell_wait(const struct pipeline *p, size_t job, const char *reason);
+
+/* --- pipeline_wait.c: what comes before the run --- */
+
+/* Holds everything that a run writes. */
+#define GEONOSIS_DIR ".geonosis"
+
+/* Where the machine's slots are, and how many steps may go at once. */
+int pipeline_sit(struct pipeline *p, struct error *err);
+/* These two: 0, -1, or the signal that ended the wait. */
+int pipeline_take_turn(struct pipeline *p, struct error *err);
+int pipeline_take_machine(struct pipeline *p, struct error *err);
+
 /* --- pipeline_green.c: the tree's key, the record, the mark --- */
 
 /* The flags that matter to a verdict, as records and people read them. */
