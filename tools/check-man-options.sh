@@ -83,7 +83,7 @@ same command geonosis.1 "$(grep -vxF "${later:-/}" <<<"$listed")" \
 
 # Options, and what verify and gate can be asked to do.
 greens=$(subcommands verify green)
-options=$(program_options verify)
+options=$(program_options verify)$'\n'$(program_options verify prove)
 while read -r sub is_later; do
 	[ -n "$is_later" ] || options+=$'\n'$(program_options verify green "$sub")
 done <<<"$greens"

@@ -94,10 +94,13 @@ int
 cmd_green(int argc, char *argv[])
 {
 	struct error err = ERROR_INIT;
-	const struct command *c = green_command_find(argc > 0 ? argv[0] : NULL, &err);
+	const struct command *c;
 	struct opt_args args = OPT_ARGS_INIT;
 	int code = EXIT_REFUSED;
 
+	if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
+		return cmd_usage(green_command());
+	c = green_command_find(argc > 0 ? argv[0] : NULL, &err);
 	if (c == NULL || opt_parse(c, argc - 1, argv + 1, &args, &err) < 0)
 		return cmd_refuse(&err);
 	code = args.help ? cmd_usage(c) : green_dispatch(c, &args, &err);

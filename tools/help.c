@@ -42,22 +42,6 @@ static const struct opt verify_opts[] = {
 };
 /* clang-format on */
 
-static const struct command verify = {
-	.name = "verify",
-	.operands = "<tier>",
-	.operand = OPERAND_TIER,
-	.summary = "run a tier of geonosis.json and report what happened",
-	.about =
-	    "Runs the steps that geonosis.json declares for the tier, in order, and\n"
-	    "writes the report. There is no default tier.\n"
-	    "\n"
-	    "Exit status: 0 every step passed and the report was written; 1 a step\n"
-	    "failed; 2 refused, or the report could not be written; 128 + n ended by\n"
-	    "signal n.\n",
-	.opts = verify_opts,
-	.nopts = sizeof(verify_opts) / sizeof(verify_opts[0]),
-};
-
 /* clang-format off */
 static const struct opt gate_run_opts[] = {
 	[GATE_RUN_SLOTS] = { "slots", 0, OPT_COUNT, "<n>", false,
@@ -114,18 +98,6 @@ static const struct opt prove_opts[] = {
 	    "print one event a line as JSON, and nothing else" },
 };
 
-static const struct command prove = {
-	.name = "verify prove", .operands = "<tier>", .operand = OPERAND_TIER,
-	.summary = "watch each step of a tier fail on what it is there to catch",
-	.about = "For each step of the tier that declares proves: a copy of the tree, the plant\n"
-	         "run in it, then the step, which has to fail and to say what is expected.\n"
-	         "The tree itself is not touched.\n"
-	         "\n"
-	         "Exit status: 0 no step is not proven; 1 one is; 2 refused, or the report\n"
-	         "could not be written; 128 + n ended by signal n.\n",
-	.opts = prove_opts, .nopts = sizeof(prove_opts) / sizeof(prove_opts[0]),
-};
-
 static const struct opt green_opts[] = {
 	[GREEN_ASKED] = { "asked", 0, OPT_STRING, "<question>", false,
 	    "what the tool was asked; a record answers only the same question" },
@@ -142,12 +114,52 @@ static const struct command green_commands[] = {
 	  .about = "Prints the record and exits 0 while tree and question are those that it was\n"
 	           "made of, else 1.\n",
 	  .opts = green_opts, .nopts = 1 },
-	{ .name = "verify green tier", .operands = "<tier>",
+	{ .name = "verify green tier", .operands = "<tier>", .operand = OPERAND_TIER,
 	  .summary = "say whether a tier is recorded green on this tree",
 	  .about = "Exits 0 where a run of the tier is recorded green on this very tree, else 1.\n"
 	           "Nothing is run.\n" },
 };
+
+static const struct command verify_commands[] = {
+	{ .name = "verify prove", .operands = "<tier>", .operand = OPERAND_TIER,
+	  .summary = "watch each step of a tier fail on what it is there to catch",
+	  .about = "For each step of the tier that declares proves: a copy of the tree, the plant\n"
+	         "run in it, then the step, which has to fail and to say what is expected.\n"
+	         "The tree itself is not touched.\n"
+	         "\n"
+	         "Exit status: 0 no step is not proven; 1 one is; 2 refused, or the report\n"
+	         "could not be written; 128 + n ended by signal n.\n",
+	  .opts = prove_opts, .nopts = sizeof(prove_opts) / sizeof(prove_opts[0]), },
+	{ .name = "verify green", .operands = "record | check | tier", .operand = OPERAND_WORD,
+	  .summary = "keep a tool's own green; ask whether a tier is green",
+	  .about = "Records that a tool found this very tree good, says whether that still holds,\n"
+	           "and whether a tier is recorded green on this tree.\n"
+	           "\n"
+	           "  verify green record <name> [--asked <question>]\n"
+	           "  verify green check <name> [--asked <question>]\n"
+	           "  verify green tier <tier>\n",
+	  .subcommands = green_commands,
+	  .nsubcommands = sizeof(green_commands) / sizeof(green_commands[0]) },
+};
 /* clang-format on */
+
+static const struct command verify = {
+	.name = "verify",
+	.operands = "<tier>",
+	.operand = OPERAND_TIER,
+	.summary = "run a tier of geonosis.json and report what happened",
+	.about =
+	    "Runs the steps that geonosis.json declares for the tier, in order, and\n"
+	    "writes the report. There is no default tier.\n"
+	    "\n"
+	    "Exit status: 0 every step passed and the report was written; 1 a step\n"
+	    "failed; 2 refused, or the report could not be written; 128 + n ended by\n"
+	    "signal n.\n",
+	.opts = verify_opts,
+	.nopts = sizeof(verify_opts) / sizeof(verify_opts[0]),
+	.subcommands = verify_commands,
+	.nsubcommands = sizeof(verify_commands) / sizeof(verify_commands[0]),
+};
 
 static const struct command gate = {
 	.name = "gate",
@@ -308,6 +320,12 @@ gate_command_find(const char *name, struct error *err)
 }
 
 const struct command *
+green_command(void)
+{
+	return &verify_commands[1];
+}
+
+const struct command *
 green_command_find(const char *name, struct error *err)
 {
 	return table_find(green_commands,
@@ -318,7 +336,7 @@ green_command_find(const char *name, struct error *err)
 const struct command *
 prove_command(void)
 {
-	return &prove;
+	return &verify_commands[0];
 }
 
 int

@@ -50,6 +50,8 @@ enum green_opt {
 	GREEN_ASKED,
 };
 
+/* `geonosis verify green` itself. */
+const struct command *green_command(void);
 /* The same for `geonosis verify green`. */
 const struct command *green_command_find(const char *name, struct error *err);
 

@@ -11,9 +11,14 @@
 #include "ipc/mem.h"
 
 bool
-complete_is_top(const struct command *c)
+complete_is_of(const struct command *c, const struct command *parent)
 {
-	return strchr(c->name, ' ') == NULL;
+	size_t n = parent != NULL ? strlen(parent->name) : 0;
+
+	if (parent == NULL)
+		return strchr(c->name, ' ') == NULL;
+	return strncmp(c->name, parent->name, n) == 0 && c->name[n] == ' ' &&
+	       strchr(c->name + n + 1, ' ') == NULL;
 }
 
 const char *
@@ -31,12 +36,8 @@ complete_names(struct buf *out, const struct completion *c, const struct command
 
 	for (size_t i = 0; i < c->nitems; i++) {
 		const struct command *at = c->items[i];
-		size_t n = parent != NULL ? strlen(parent->name) : 0;
-		bool is_of = parent == NULL ? complete_is_top(at)
-					    : strncmp(at->name, parent->name, n) == 0 &&
-						  at->name[n] == ' ';
 
-		if (!is_of)
+		if (!complete_is_of(at, parent))
 			continue;
 		buf_printf(out, "%s%s", glue, complete_word(at));
 		glue = " ";

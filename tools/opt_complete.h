@@ -20,11 +20,11 @@ void complete_bash(struct buf *out, const struct completion *c);
 void complete_zsh(struct buf *out, const struct completion *c);
 void complete_fish(struct buf *out, const struct completion *c);
 
-/* A word of `geonosis` itself, not of one of its commands. */
-bool complete_is_top(const struct command *c);
 /* The last word of its name. */
 const char *complete_word(const struct command *c);
-/* The names of the top commands, or the subcommands of one, parted by spaces. */
+/* Is it a direct subcommand of that one; NULL: of none? */
+bool complete_is_of(const struct command *c, const struct command *parent);
+/* The words of the top commands, or of the subcommands of one, parted by spaces. */
 void complete_names(struct buf *out, const struct completion *c,
 		    const struct command *parent);
 /* The words of OPERAND_WORD operands, parted by spaces. */

@@ -25,8 +25,9 @@ static const char bash_head[] =
 
 static const char bash_middle[] = "\t\t\tesac\n"
 				  "\t\telse\n"
-				  "\t\t\tcase $command in\n"
-				  "\t\t\t'') command=$word ;;\n";
+				  "\t\t\tcase \"$first$command $word\" in\n"
+				  "\t\t\t'0 '*) command=$word ;;\n"
+				  "\t\t\t";
 
 static const char bash_values[] = "\t\t\t*) [ \"$first\" -gt 0 ] || first=$at ;;\n"
 				  "\t\t\tesac\n"
@@ -58,7 +59,7 @@ static const char bash_command[] =
 static const char bash_tail[] =
     "\tesac\n"
     "\t[ -z \"$ended\" ] || options=''\n"
-    "\tif [[ $cur = -* ]] || [ -z \"$words\" ]; then\n"
+    "\tif [[ $cur = -* ]] || [[ $words != *[!\" \"]* ]]; then\n"
     "\t\twords=$options\n"
     "\tfi\n"
     "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
@@ -84,24 +85,24 @@ bash_add_valued(struct buf *out, const struct command *c)
 static void
 bash_add_operands(struct buf *out, const struct completion *all, const struct command *c)
 {
-	if (c->nsubcommands > 0) {
-		buf_puts(out, "\t\twords='");
-		complete_names(out, all, c);
-		buf_puts(out, "'\n");
-	} else if (c->operand == OPERAND_COMMAND) {
+	if (c->operand == OPERAND_NONE)
+		return;
+	if (c->operand == OPERAND_COMMAND) {
 		buf_puts(out, bash_command);
-	} else if (c->operand != OPERAND_NONE) {
-		buf_puts(out, "\t\tif [ \"$first\" = 0 ] || "
-			      "[ \"$first\" = \"$COMP_CWORD\" ]; then\n\t\t\twords=");
-		if (c->operand == OPERAND_TIER) {
-			buf_puts(out, "$(\"$program\" completion tiers 2>/dev/null)");
-		} else {
-			buf_putc(out, '\'');
-			complete_operand_words(out, c);
-			buf_putc(out, '\'');
-		}
-		buf_puts(out, "\n\t\tfi\n");
+		return;
 	}
+	buf_puts(out, "\t\tif [ \"$first\" = 0 ] || "
+		      "[ \"$first\" = \"$COMP_CWORD\" ]; then\n\t\t\twords='");
+	if (c->nsubcommands > 0)
+		complete_names(out, all, c);
+	else if (c->operand == OPERAND_WORD)
+		complete_operand_words(out, c);
+	buf_putc(out, '\'');
+	if (c->operand == OPERAND_TIER)
+		buf_puts(
+		    out,
+		    "\n\t\t\twords+=\" $(\"$program\" completion tiers 2>/dev/null)\"");
+	buf_puts(out, "\n\t\tfi\n");
 }
 
 static void
@@ -119,6 +120,7 @@ bash_add_command(struct buf *out, const struct completion *all, const struct com
 void
 complete_bash(struct buf *out, const struct completion *c)
 {
+	const char *glue = "";
 	size_t i;
 
 	buf_puts(out, bash_head);
@@ -126,9 +128,11 @@ complete_bash(struct buf *out, const struct completion *c)
 		bash_add_valued(out, c->items[i]);
 	buf_puts(out, bash_middle);
 	for (i = 0; i < c->nitems; i++)
-		if (c->items[i]->nsubcommands > 0)
-			buf_printf(out, "\t\t\t%s) command=\"%s $word\" ;;\n",
-				   c->items[i]->name, c->items[i]->name);
+		if (!complete_is_of(c->items[i], NULL)) {
+			buf_printf(out, "%s'0%s'", glue, c->items[i]->name);
+			glue = " | ";
+		}
+	buf_puts(out, ") command=\"$command $word\" ;;\n");
 	buf_puts(out, bash_values);
 	for (i = 0; i < c->nitems; i++)
 		bash_add_command(out, c, c->items[i]);

@@ -37,13 +37,20 @@ static const char fish_head[] =
     "end\n"
     "complete -c geonosis -f\n";
 
+/* `complete` where the words so far begin with this command, and no subcommand of it. */
+static void
+fish_add_condition(struct buf *out, const struct command *c)
+{
+	buf_printf(out, "complete -c geonosis -n '__geonosis_in %s", c->name);
+	for (size_t i = 0; i < c->nsubcommands; i++)
+		buf_printf(out, "; and not __geonosis_in %s", c->subcommands[i].name);
+}
+
 static void
 fish_add_opt(struct buf *out, const struct command *c, const struct opt *o)
 {
-	buf_printf(out,
-		   "complete -c geonosis -n '__geonosis_in %s; and not __geonosis_ended'"
-		   " -l %s",
-		   c->name, o->name);
+	fish_add_condition(out, c);
+	buf_printf(out, "; and not __geonosis_ended' -l %s", o->name);
 	if (o->letter != '\0')
 		buf_printf(out, " -s %c", o->letter);
 	if (complete_has_value(o))
@@ -60,11 +67,9 @@ fish_add_operands(struct buf *out, const struct command *c)
 	case OPERAND_NONE:
 		break;
 	case OPERAND_TIER:
-		buf_printf(out,
-			   "complete -c geonosis -n '__geonosis_in %s; and not "
-			   "__fish_seen_subcommand_from (__geonosis_tiers)' "
-			   "-a '(__geonosis_tiers)' -d tier\n",
-			   c->name);
+		fish_add_condition(out, c);
+		buf_puts(out, "; and not __fish_seen_subcommand_from (__geonosis_tiers)' "
+			      "-a '(__geonosis_tiers)' -d tier\n");
 		break;
 	case OPERAND_WORD:
 		if (c->nsubcommands > 0)
@@ -99,9 +104,7 @@ fish_add_command(struct buf *out, const struct command *c)
 	for (size_t i = 0; i < c->nopts; i++)
 		if (!c->opts[i].planned)
 			fish_add_opt(out, c, &c->opts[i]);
-	/* One for all subcommands. */
-	if (parent == 0)
-		fish_add_opt(out, c, &help);
+	fish_add_opt(out, c, &help);
 	fish_add_operands(out, c);
 }
 

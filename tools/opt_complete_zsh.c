@@ -7,7 +7,7 @@ static const char zsh_head[] =
     "#compdef geonosis\n"
     "_geonosis_tiers() {\n"
     "\tlocal -a tiers expl\n"
-    "\ttiers=(${(f)\"$(${~${(Q)program}} completion tiers 2>/dev/null)\"})\n"
+    "\ttiers=(${(f)\"$(${~${(Q)program}} completion tiers 2>/dev/null)\"} $@)\n"
     "\t_wanted tiers expl tier compadd -a tiers\n"
     "}\n"
     "_geonosis() {\n"
@@ -51,14 +51,28 @@ zsh_add_opt(struct buf *out, const struct opt *o)
 	buf_putc(out, '\'');
 }
 
+/* The function that completes behind a command with subcommands. */
 static void
-zsh_add_operands(struct buf *out, const struct command *c)
+zsh_add_function(struct buf *out, const struct command *c)
+{
+	buf_puts(out, "_geonosis_");
+	for (const char *s = c->name; *s != '\0'; s++)
+		buf_putc(out, *s == ' ' ? '_' : *s);
+}
+
+static void
+zsh_add_operands(struct buf *out, const struct completion *all, const struct command *c)
 {
 	switch (c->operand) {
 	case OPERAND_NONE:
+		/* A word that nothing is known of, or _arguments ends at it. */
+		if (*c->operands != '\0')
+			buf_puts(out, " \\\n\t\t\t'1:word:()'");
 		break;
 	case OPERAND_TIER:
-		buf_puts(out, " \\\n\t\t\t'1:tier:_geonosis_tiers'");
+		buf_puts(out, " \\\n\t\t\t'1:tier: _geonosis_tiers ");
+		complete_names(out, all, c);
+		buf_putc(out, '\'');
 		break;
 	case OPERAND_WORD:
 		buf_puts(out, " \\\n\t\t\t'1:word:(");
@@ -77,16 +91,12 @@ static void
 zsh_add_choice(struct buf *out, const struct completion *all,
 	       const struct command *parent)
 {
-	size_t n = parent != NULL ? strlen(parent->name) : 0;
-
 	buf_puts(out, "\tif (( CURRENT == 2 )); then\n"
 		      "\t\tchoices=(\n");
 	for (size_t i = 0; i < all->nitems; i++) {
 		const struct command *c = all->items[i];
 
-		if (parent == NULL
-			? !complete_is_top(c)
-			: strncmp(c->name, parent->name, n) != 0 || c->name[n] != ' ')
+		if (!complete_is_of(c, parent))
 			continue;
 		buf_printf(out, "\t\t\t%s:", complete_word(c));
 		complete_quote(out, c->summary, "\\:");
@@ -109,35 +119,48 @@ zsh_add_choice(struct buf *out, const struct completion *all,
 }
 
 static void
+zsh_add_arguments(struct buf *out, const struct completion *all, const struct command *c)
+{
+	if (c->operand == OPERAND_COMMAND)
+		buf_puts(out, zsh_command);
+	buf_puts(out, "\t\t_arguments -s -S");
+	for (size_t k = 0; k < c->nopts; k++)
+		if (!c->opts[k].planned)
+			zsh_add_opt(out, &c->opts[k]);
+	buf_puts(out, " \\\n\t\t\t'(- *)'{-h,--help}'[show this text]'");
+	zsh_add_operands(out, all, c);
+	buf_putc(out, '\n');
+}
+
+static void
+zsh_add_case(struct buf *out, const struct completion *all, const struct command *c)
+{
+	buf_printf(out, "\t%s)\n", complete_word(c));
+	if (c->nsubcommands > 0 && c->operand != OPERAND_WORD) {
+		buf_puts(out, "\t\tif (( CURRENT > 2 )) && [[ \" ");
+		complete_names(out, all, c);
+		buf_puts(out, " \" == *\" $words[2] \"* ]]; then\n\t\t\t");
+		zsh_add_function(out, c);
+		buf_puts(out, "\n\t\t\treturn\n\t\tfi\n");
+		zsh_add_arguments(out, all, c);
+	} else if (c->nsubcommands > 0) {
+		buf_puts(out, "\t\t");
+		zsh_add_function(out, c);
+		buf_putc(out, '\n');
+	} else {
+		zsh_add_arguments(out, all, c);
+	}
+	buf_puts(out, "\t\t;;\n");
+}
+
+static void
 zsh_add_cases(struct buf *out, const struct completion *all, const struct command *parent)
 {
-	size_t n = parent != NULL ? strlen(parent->name) : 0;
-
 	zsh_add_choice(out, all, parent);
 	buf_puts(out, "\tcase $words[1] in\n");
-	for (size_t i = 0; i < all->nitems; i++) {
-		const struct command *c = all->items[i];
-
-		if (parent == NULL
-			? !complete_is_top(c)
-			: strncmp(c->name, parent->name, n) != 0 || c->name[n] != ' ')
-			continue;
-		buf_printf(out, "\t%s)\n", complete_word(c));
-		if (c->nsubcommands > 0) {
-			buf_printf(out, "\t\t_geonosis_%s\n", c->name);
-		} else {
-			if (c->operand == OPERAND_COMMAND)
-				buf_puts(out, zsh_command);
-			buf_puts(out, "\t\t_arguments -s -S");
-			for (size_t k = 0; k < c->nopts; k++)
-				if (!c->opts[k].planned)
-					zsh_add_opt(out, &c->opts[k]);
-			buf_puts(out, " \\\n\t\t\t'(- *)'{-h,--help}'[show this text]'");
-			zsh_add_operands(out, c);
-			buf_putc(out, '\n');
-		}
-		buf_puts(out, "\t\t;;\n");
-	}
+	for (size_t i = 0; i < all->nitems; i++)
+		if (complete_is_of(all->items[i], parent))
+			zsh_add_case(out, all, all->items[i]);
 	if (parent == NULL) {
 		buf_puts(out, "\thelp)\n\t\t_arguments '1:command:(");
 		complete_names(out, all, NULL);
@@ -153,8 +176,8 @@ complete_zsh(struct buf *out, const struct completion *c)
 	zsh_add_cases(out, c, NULL);
 	for (size_t i = 0; i < c->nitems; i++)
 		if (c->items[i]->nsubcommands > 0) {
-			buf_printf(out, "_geonosis_%s() {\n\tlocal -a choices\n",
-				   c->items[i]->name);
+			zsh_add_function(out, c->items[i]);
+			buf_puts(out, "() {\n\tlocal -a choices\n");
 			zsh_add_cases(out, c, c->items[i]);
 		}
 	buf_puts(out, zsh_tail);

@@ -19,7 +19,15 @@ CASES = (
     ("sch", ["schema"]),
     ("gate ", ["budget", "run", "status"]),
     ("gate st", ["status"]),
-    ("verify ", TIERS),
+    ("verify ", [*TIERS, "green", "prove"]),
+    ("verify prove ", TIERS),
+    ("verify prove --ba", ["--baseline"]),
+    ("verify prove --keep", []),
+    ("verify --base", []),
+    ("verify green ", ["check", "record", "tier"]),
+    ("verify green tier fu", ["full"]),
+    ("verify green record x --as", ["--asked"]),
+    ("verify fast gre", []),
     ("verify nig", ["nightly-1.x"]),
     ("verify --ke", ["--keep-going"]),
     ("verify fast --js", ["--json"]),
@@ -180,7 +188,7 @@ def program_by_path(w, name):
     shell(w, name)
     w.env["PATH"] = w.env["PATH"].split(":", 1)[1]
     os.symlink(binary(), w.path("geonosis"))
-    eq(complete(w, name, ["./geonosis verify "])[0], TIERS, "tiers")
+    eq(complete(w, name, ["./geonosis verify prove "])[0], TIERS, "tiers")
 
 
 @each(SHELLS, "{0}: a broken geonosis.json, and none, leave the line and the screen alone")
