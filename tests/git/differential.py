@@ -564,8 +564,8 @@ class Repo:
                 p = rec.split(b" ", 8)[8]
             else:
                 continue
-            if any(p.startswith(q + b"/") for q in tracked):
-                continue  # takes the file out of the index that stands where its directory is
+            if any(p.startswith(q + b"/") or q.startswith(p + b"/") for q in tracked):
+                continue  # takes out of the index what stands in its place
             if b".geonosis" in p or self.chance(0.5) or b".git" in p:
                 continue
             full = self.path(p)
