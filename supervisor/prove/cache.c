@@ -39,21 +39,20 @@ says_so(int parent_fd, const char *name)
 	return does;
 }
 
+/* Git names a directory as one only where all of it is ignored and nothing is tracked. */
 static bool
 is_ignored(const char *root, const char *path)
 {
-	const char *const ignored[] = { "check-ignore", "-q", "--", path, NULL };
-	const char *const tracked[] = {
-		"--literal-pathspecs", "ls-files", "-z", "--", path, NULL
+	const char *const question[] = {
+		"ls-files",    "-z", "--others", "--ignored", "--exclude-standard",
+		"--directory", "--", path,	 NULL
 	};
 	struct buf answer = BUF_INIT;
 	struct error err = ERROR_INIT;
-	bool is = false;
+	size_t n = strlen(path);
+	bool is = ask_git(root, question, &answer, &err) == 1 && answer.len == n + 2 &&
+		  memcmp(answer.data, path, n) == 0 && answer.data[n] == '/';
 
-	if (ask_git(root, ignored, &answer, &err) == 1) {
-		buf_release(&answer);
-		is = ask_git(root, tracked, &answer, &err) == 1 && answer.len == 0;
-	}
 	buf_release(&answer);
 	return is;
 }

@@ -44,6 +44,64 @@ lock_take(int fd)
 	return errno == EAGAIN || errno == EACCES ? 0 : -1;
 }
 
+/* --- removing --- */
+
+static bool
+name_is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int
+entry_remove(int dir_fd, const char *name)
+{
+	if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EISDIR || errno == EPERM ? removal_run(dir_fd, name, NULL) : -1;
+}
+
+/* *ret_left: entries beside the lock; with `remove` those that could not be removed. */
+static int
+storage_go_through(int dir_fd, bool remove, unsigned *ret_left)
+{
+	int own = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = own >= 0 ? fdopendir(own) : NULL;
+	unsigned left = 0;
+	struct dirent *e;
+
+	if (dir == NULL) {
+		fd_close(&own);
+		return -1;
+	}
+	while ((e = readdir(dir)) != NULL)
+		if (!name_is_dots(e->d_name) && strcmp(e->d_name, STORAGE_LOCK) != 0 &&
+		    (!remove || entry_remove(dir_fd, e->d_name) < 0))
+			left++;
+	(void)closedir(dir);
+	*ret_left = left;
+	return 0;
+}
+
+/*
+ * The lock goes last: whatever instant we are killed at, what is left has its mark, or is
+ * empty.
+ */
+static int
+storage_remove(int tmp_fd, const char *name, int dir_fd)
+{
+	unsigned left;
+
+	if (storage_go_through(dir_fd, true, &left) < 0)
+		return -1;
+	if (left > 0) {
+		errno = ENOTEMPTY;
+		return -1;
+	}
+	if (unlinkat(dir_fd, STORAGE_LOCK, 0) < 0 && errno != ENOENT)
+		return -1;
+	return unlinkat(tmp_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -1 : 0;
+}
+
 /* --- what dead runs left --- */
 
 static bool
@@ -106,9 +164,9 @@ storage_sweep_one(int tmp_fd, const char *name, const struct stat *tmp)
 		goto out;
 	lock = storage_take_dead(fd);
 	if (lock >= 0)
-		(void)removal_run(tmp_fd, name, NULL);
-	else if (name_is_new(name))
-		/* Its lock was not even made: it is empty, or not ours. */
+		(void)storage_remove(tmp_fd, name, fd);
+	else
+		/* With no lock yet, or no more, it is empty, or not ours. */
 		(void)unlinkat(tmp_fd, name, AT_REMOVEDIR);
 out:
 	fd_close(&lock);
@@ -190,7 +248,7 @@ storage_open(const char *tmp, struct storage *ret_storage, struct error *err)
 	if (storage_make(&s, name) < 0 || storage_settle(&s, name) < 0) {
 		(void)error_system(err, "TMPDIR: %s: no room for copies", tmp);
 		if (s.dir_fd >= 0)
-			(void)removal_run(s.tmp_fd, name, NULL);
+			(void)storage_remove(s.tmp_fd, name, s.dir_fd);
 		fd_close(&s.lock_fd);
 		fd_close(&s.dir_fd);
 		fd_close(&s.tmp_fd);
@@ -207,7 +265,7 @@ storage_close(struct storage *s, struct error *err)
 	int rc = 0;
 
 	if (s->path != NULL &&
-	    removal_run(s->tmp_fd, strrchr(s->path, '/') + 1, NULL) < 0)
+	    storage_remove(s->tmp_fd, strrchr(s->path, '/') + 1, s->dir_fd) < 0)
 		rc = error_system(err, "%s: cannot be removed", s->path);
 	free(s->path);
 	fd_close(&s->lock_fd);
@@ -220,21 +278,9 @@ storage_close(struct storage *s, struct error *err)
 void
 storage_leave(const struct storage *s)
 {
-	int own = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = own >= 0 ? fdopendir(own) : NULL;
-	bool is_last = dir != NULL;
-	struct dirent *e;
+	unsigned left;
 
-	if (dir == NULL) {
-		fd_close(&own);
-		return;
-	}
-	while ((e = readdir(dir)) != NULL)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-		    strcmp(e->d_name, STORAGE_LOCK) != 0)
-			is_last = false;
-	(void)closedir(dir);
 	/* A directory that another one makes now keeps the rest from going. */
-	if (is_last && unlinkat(s->dir_fd, STORAGE_LOCK, 0) == 0)
-		(void)unlinkat(s->tmp_fd, strrchr(s->path, '/') + 1, AT_REMOVEDIR);
+	if (storage_go_through(s->dir_fd, false, &left) == 0 && left == 0)
+		(void)storage_remove(s->tmp_fd, strrchr(s->path, '/') + 1, s->dir_fd);
 }

@@ -46,7 +46,8 @@ witness_take_key(const struct ground *g, struct witness *w, struct error *err)
 	struct tree_key_options options = { 0 };
 	struct tree_key key = TREE_KEY_INIT;
 
-	if (g->git_dir == NULL)
+	/* Copies that lie in the tree are no part of it, but the key does not know. */
+	if (g->git_dir == NULL || path_lies_in(g->tmp, g->root))
 		return 0;
 	if (tree_key_compute(g->dir, &options, &key, err) < 0)
 		return -1;
