@@ -259,20 +259,50 @@ attend_clear(struct attend *a)
 	(void)attend_reap_others();
 }
 
+/*
+ * A pipe with a token for each slot but the one that make has anyway, its ends above
+ * those that the shell will know them by.  A pipe is understood by every make; no slots:
+ * none is made.
+ */
+static int
+attend_make_jobserver(unsigned slots, int ret_ends[2])
+{
+	int ends[2];
+	unsigned i;
+
+	if (slots == 0)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	for (i = 0; i < 2; i++) {
+		ret_ends[i] = fcntl(ends[i], F_DUPFD_CLOEXEC, WORKER_JOBSERVER_WRITE + 1);
+		fd_close(&ends[i]);
+	}
+	if (ret_ends[0] < 0 || ret_ends[1] < 0)
+		return -1;
+	for (i = 1; i < slots; i++)
+		if (fd_write(ret_ends[1], "+", 1) < 0)
+			return -1;
+	return 0;
+}
+
 /* Pipe and shell. 0, or -1 with errno. */
 static int
 attend_spawn(struct attend *a)
 {
 	int out[2] = { -1, -1 };
+	int jobs[2] = { -1, -1 };
 	int saved;
 
-	if (pipe2(out, O_CLOEXEC) < 0)
+	if (pipe2(out, O_CLOEXEC) < 0 ||
+	    attend_make_jobserver(a->command.jobserver, jobs) < 0)
 		goto fail;
 	a->started_ms = clock_now_ms();
 	a->shell = shell_spawn(&(struct shell_start){
 	    .text = a->command.text,
 	    .env = a->command.env,
 	    .output_fd = out[1],
+	    .jobserver = { jobs[0], jobs[1] },
 	    .ret_session = &a->share->session,
 	    .parent = getpid(),
 	});
@@ -286,9 +316,13 @@ attend_spawn(struct attend *a)
 	a->output = out[0];
 	(void)fcntl(a->output, F_SETFL, O_NONBLOCK);
 	fd_close(&out[1]);
+	fd_close(&jobs[0]);
+	fd_close(&jobs[1]);
 	return 0;
 fail:
 	saved = errno;
+	fd_close(&jobs[0]);
+	fd_close(&jobs[1]);
 	fd_close(&out[0]);
 	fd_close(&out[1]);
 	errno = saved;

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "worker/worker.h"
+
 /* A shell's name for what is executed; POSIX has it there. */
 #define SHELL_PATH "/bin/sh"
 
@@ -34,14 +36,32 @@ child_reset_signals(void)
 
 /* No descriptor of ours, or of whoever started us, is for the command. */
 static void
-child_close_others(void)
+child_close_others(unsigned first)
 {
 	int fd;
 
-	if (close_range(3, ~0U, 0) == 0)
+	if (close_range(first, ~0U, 0) == 0)
 		return;
-	for (fd = (int)sysconf(_SC_OPEN_MAX) - 1; fd > 2; fd--)
+	for (fd = (int)sysconf(_SC_OPEN_MAX) - 1; fd >= (int)first; fd--)
 		(void)close(fd);
+}
+
+/* 0, or -1 with errno. */
+static int
+child_set_descriptors(const struct shell_start *s)
+{
+	unsigned first = 3;
+
+	if (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0)
+		return -1;
+	if (s->jobserver[0] >= 0) {
+		if (dup2(s->jobserver[0], WORKER_JOBSERVER_READ) < 0 ||
+		    dup2(s->jobserver[1], WORKER_JOBSERVER_WRITE) < 0)
+			return -1;
+		first = WORKER_JOBSERVER_WRITE + 1;
+	}
+	child_close_others(first);
+	return 0;
 }
 
 static _Noreturn void
@@ -59,11 +79,10 @@ child_execute(const struct shell_start *s, volatile int *ret_errno)
 	/* Killed before that: nobody watches, and nobody knows of this session. */
 	if (getppid() != s->parent)
 		_exit(127);
-	if (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0) {
+	if (child_set_descriptors(s) < 0) {
 		*ret_errno = errno;
 		_exit(127);
 	}
-	child_close_others();
 	child_reset_signals();
 	(void)execve(SHELL_PATH, argv, s->env);
 	*ret_errno = errno;

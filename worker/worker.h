@@ -31,6 +31,8 @@
 enum {
 	WORKER_LEAK_GRACE_MS = 2000, /* TERM to KILL for what a command left behind */
 	WORKER_STOP_GRACE_MS = 5000, /* signal to KILL for a command that is stopped */
+	WORKER_JOBSERVER_READ = 3,   /* descriptors of a command's jobserver */
+	WORKER_JOBSERVER_WRITE = 4,
 	WORKER_KILL_LIMIT_MS = 3000, /* how long KILL is tried before it is given up */
 };
 
@@ -44,8 +46,11 @@ struct worker_order {
 
 /* What to execute.  Everything is borrowed, and read in the worker. */
 struct command {
-	const char *text;     /* for /bin/sh -c */
-	char *const *env;     /* the whole environment */
+	const char *text; /* for /bin/sh -c */
+	char *const *env; /* the whole environment */
+	/* Not 0: a GNU make jobserver of so many slots on the shell's descriptors 3
+	 * and 4. */
+	unsigned jobserver;
 	const char *log_name; /* file in the log directory */
 	struct watch watch;   /* feed may be NULL: nobody watches */
 };

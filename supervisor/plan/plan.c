@@ -320,8 +320,6 @@ step_unavailable(const struct step *s)
 		return "batch";
 	if (s->turbo != NULL)
 		return "turbo";
-	if (s->jobserver)
-		return "jobserver";
 	return NULL;
 }
 

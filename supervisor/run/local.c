@@ -63,6 +63,21 @@ local_log_name(const char *job_id)
 }
 
 /*
+ * MAKEFLAGS as a make gives it to those below: it takes the jobserver for its parent's. A
+ * pipe, since make before 4.4 fails at a fifo, and those after it take either.
+ */
+static void
+task_offer_jobserver(struct local *l, unsigned slots)
+{
+	const char *old = environment_get(&l->env, "MAKEFLAGS");
+	char *flags = xasprintf("%s -j%u --jobserver-auth=%d,%d", old != NULL ? old : "",
+				slots, WORKER_JOBSERVER_READ, WORKER_JOBSERVER_WRITE);
+
+	environment_set(&l->env, "MAKEFLAGS", flags);
+	free(flags);
+}
+
+/*
  * In the worker: what the order means.  Memory is not given back, the process ends with
  * the job.
  */
@@ -83,7 +98,10 @@ task_prepare(void *ctx, const struct worker_order *order, struct command *ret_co
 	(void)snprintf(number, sizeof(number), "%" PRIu32, order->slots);
 	environment_set(&l->env, "GEONOSIS_SLOTS", number);
 	environment_set(&l->env, "GEONOSIS_HEAVY_SLOT_HELD", order->token);
+	if (job->step->jobserver)
+		task_offer_jobserver(l, order->slots);
 	*ret_command = (struct command){
+		.jobserver = job->step->jobserver ? order->slots : 0,
 		.text = bin_command(job->command),
 		.env = l->env.vars,
 		.log_name = local_log_name(job->id),
