@@ -21,9 +21,8 @@
 #include "git/tree_key.h"
 #include "ipc/error.h"
 
-enum {
-	WALK_NO_ENTRY = UINT32_MAX
-};
+/* No entry of the index; a number that an enum cannot hold. */
+#define WALK_NO_ENTRY UINT32_MAX
 
 /* What became of an index entry; kept for each, since most have nothing else to say. */
 enum walk_state {
