@@ -39,15 +39,12 @@ static int
 pipeline_load(struct pipeline *p, struct error *err)
 {
 	const char *name = p->request->tier != NULL ? p->request->tier : "";
-	size_t i;
 
 	if (config_load(".", &p->config, err) < 0)
 		return -1;
 	p->tier = config_tier(&p->config, name, err);
 	if (p->tier == NULL)
 		return -1;
-	for (i = 0; i < p->config.warnings.nitems; i++)
-		pipeline_warn(p, p->config.warnings.items[i]);
 	p->report.tier = p->tier->name;
 	p->report.budget_ms = p->tier->budget_ms;
 	return 0;
@@ -182,6 +179,7 @@ pipeline_require_work(struct pipeline *p, struct run_outcome *o)
 		return;
 	o->ok = false;
 	p->report.work_missing = untested;
+	pipeline_contradict(p);
 }
 
 static int
@@ -244,6 +242,9 @@ tell_job_end(void *ctx, size_t job, const struct result *r)
 {
 	const struct pipeline *p = ctx;
 
+	/* One that was cut off is not ok, and says nothing of the tree. */
+	if (r->state == RESULT_DONE && !r->ok && !r->interrupted)
+		pipeline_contradict(p);
 	if (p->observer->job_end != NULL)
 		p->observer->job_end(p->observer->ctx, &p->view, job, r);
 }
@@ -314,6 +315,21 @@ pipeline_run(struct pipeline *p, struct run_outcome *ret_outcome, struct error *
 
 /* --- the whole --- */
 
+/* After a wait: the config and the tree as they are now, not planned yet. */
+static int
+pipeline_look_again(struct pipeline *p, struct error *err)
+{
+	p->is_planned = false;
+	plan_release(&p->plan);
+	scope_release(&p->scope);
+	config_release(&p->config);
+	if (pipeline_load(p, err) < 0)
+		return -1;
+	pipeline_compute_key(p);
+	return jobs_decide(p->request->jobs, p->config.caps_heavy, &p->machine, &p->jobs,
+			   err);
+}
+
 /*
  * Up to the point where the run may begin.  1: it was answered from the record; 0: it may
  * begin; -1; or minus the signal that ended the wait, less one (a number below -1).
@@ -333,10 +349,8 @@ pipeline_prepare(struct pipeline *p, struct error *err)
 	if (rc != 0)
 		return rc < 0 ? -1 : -1 - rc;
 	/* Who was waited for may have made it green, or changed the tree. */
-	if (p->turn.waited) {
-		pipeline_compute_key(p);
-		p->is_planned = false;
-	}
+	if (p->turn.waited && pipeline_look_again(p, err) < 0)
+		return -1;
 	rc = pipeline_replay(p, err);
 	if (rc != 0)
 		return rc;
@@ -344,10 +358,8 @@ pipeline_prepare(struct pipeline *p, struct error *err)
 	if (rc != 0)
 		return rc < 0 ? -1 : -1 - rc;
 	/* The machine may have been long in coming: what is run on is the tree of now. */
-	if (p->request->exclusive) {
-		pipeline_compute_key(p);
-		p->is_planned = false;
-	}
+	if (p->request->exclusive && pipeline_look_again(p, err) < 0)
+		return -1;
 	return p->is_planned ? 0 : pipeline_plan(p, err);
 }
 
@@ -427,6 +439,7 @@ pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observe
 		.signals = { .fd = -1 },
 	};
 	int rc;
+	size_t i;
 
 	turn_init(&p.turn);
 	*ret_verdict = (struct pipeline_verdict){ .ok = false };
@@ -438,6 +451,8 @@ pipeline_verify(const struct pipeline_request *rq, const struct pipeline_observe
 		.key = &p.key,
 	};
 	rc = pipeline_load(&p, err);
+	for (i = 0; i < p.config.warnings.nitems; i++)
+		pipeline_warn(&p, p.config.warnings.items[i]);
 	if (rc == 0 && rq->plan_only) {
 		rc = pipeline_tell_plan(&p, err);
 		ret_verdict->ok = rc == 0;

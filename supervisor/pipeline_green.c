@@ -152,9 +152,8 @@ write_record(const struct pipeline *p)
 	free(flags);
 }
 
-/* A red that contradicts a recorded green of the same key takes it away. */
-static void
-drop_record(const struct pipeline *p)
+void
+pipeline_contradict(const struct pipeline *p)
 {
 	struct record record = RECORD_INIT;
 	struct error why = ERROR_INIT;
@@ -171,16 +170,13 @@ pipeline_keep(struct pipeline *p, const struct run_outcome *o)
 {
 	struct key after = KEY_INIT;
 
-	if (!p->key.is_there || !request_is_whole(p->request) || o->interrupted != 0)
+	if (!o->ok || !p->key.is_there || !request_is_whole(p->request))
 		return;
 	/* What was run on must be what there is now: steps may have changed it. */
 	key_of_tree(p, &after);
 	if (after.is_there && strcmp(after.hex, p->key.hex) == 0) {
-		if (!o->ok)
-			drop_record(p);
-		else
-			write_record(p);
-		if (o->ok && run_moves_mark(p))
+		write_record(p);
+		if (run_moves_mark(p))
 			move_mark(p, &after);
 	}
 	key_release(&after);

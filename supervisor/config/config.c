@@ -78,6 +78,10 @@ config_load(const char *dir, struct config *ret_config, struct error *err)
 		goto out;
 	}
 	rc = config_parse_in(dir, path, buf_text(&text), text.len, ret_config, err);
+	if (rc == 0) {
+		ret_config->text = text;
+		text = (struct buf)BUF_INIT;
+	}
 out:
 	buf_release(&text);
 	free(path);
@@ -124,6 +128,7 @@ config_release(struct config *c)
 {
 	if (c == NULL)
 		return;
+	buf_release(&c->text);
 	for (size_t i = 0; i < c->ntiers; i++)
 		tier_release(c->tiers + i);
 	free(c->tiers);

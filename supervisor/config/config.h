@@ -102,7 +102,8 @@ struct config {
 	struct string_list key_env;
 	struct string_list key_files;
 	struct string_list
-	    warnings; /* one line each, without `WARN`: for the caller to print */
+	    warnings;	 /* one line each, without `WARN`: for the caller to print */
+	struct buf text; /* the file as config_load read it, byte for byte */
 };
 
 #define CONFIG_INIT \

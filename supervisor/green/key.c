@@ -98,19 +98,15 @@ key_add_files(const struct config *c, char ret_hex[DIGEST_HEX_SIZE], struct erro
 	return 0;
 }
 
-static int
-key_add_config(char ret_hex[DIGEST_HEX_SIZE], struct error *err)
+/* As it was loaded, and so as it is run: the file may have been edited since. */
+static void
+key_add_config(const struct config *c, char ret_hex[DIGEST_HEX_SIZE])
 {
-	struct buf text = BUF_INIT;
 	struct digest d;
 
-	if (file_read(CONFIG_FILE, KEY_FILE_MAX, &text, err) < 0)
-		return -1;
 	digest_init(&d);
-	digest_add_text(&d, buf_text(&text), text.len);
+	digest_add_text(&d, buf_text(&c->text), c->text.len);
 	digest_end_hex(&d, ret_hex);
-	buf_release(&text);
-	return 0;
 }
 
 /* Where the working directory lies within the tree: "" at its top. */
@@ -175,8 +171,8 @@ key_fill(struct key *k, const struct config *c, const char *tier, const char *fl
 	}
 	hex_encode(k->tree.install, sizeof(k->tree.install), k->parts[KEY_PART_INSTALL]);
 	key_add_environment(c, k->parts[KEY_PART_ENVIRONMENT]);
-	if (key_add_files(c, k->parts[KEY_PART_FILES], err) < 0 ||
-	    key_add_config(k->parts[KEY_PART_CONFIG], err) < 0)
+	key_add_config(c, k->parts[KEY_PART_CONFIG]);
+	if (key_add_files(c, k->parts[KEY_PART_FILES], err) < 0)
 		return -1;
 	return key_combine(k, tier, flags, version, err);
 }
