@@ -23,6 +23,7 @@
 #include "supervisor/run/machine.h"
 #include "tools/cmd.h"
 #include "tools/help.h"
+#include "tools/live.h"
 #include "tools/opt.h"
 
 enum {
@@ -39,14 +40,17 @@ static int
 signals_block(sigset_t *ret_saved)
 {
 	struct sigaction sa;
-	sigset_t set;
+	sigset_t set, blocked;
 	size_t i;
 
 	(void)sigemptyset(&set);
 	for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (sigaction(passed[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
 			(void)sigaddset(&set, passed[i]);
-	(void)sigprocmask(SIG_BLOCK, &set, ret_saved);
+	/* Blocked and not ignored: the command is to have it as our caller has it. */
+	blocked = set;
+	(void)sigaddset(&blocked, SIGPIPE);
+	(void)sigprocmask(SIG_BLOCK, &blocked, ret_saved);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -86,6 +90,29 @@ command_wait(pid_t pid, int signal_fd)
 	return si.si_code == CLD_EXITED ? si.si_status : 128 + si.si_status;
 }
 
+/* What has no #! is a script of the shell's; where it is, the shell finds. */
+static int
+spawn_script(pid_t *ret_pid, const posix_spawn_file_actions_t *actions,
+	     const posix_spawnattr_t *attr, char *argv[])
+{
+	static const char *const shell[] = { "sh", "-c", "exec \"$0\" \"$@\"" };
+	size_t n = 0, i;
+	char **words;
+	int failed;
+
+	while (argv[n] != NULL)
+		n++;
+	words = xcalloc(n + 4, sizeof(*words));
+	for (i = 0; i < 3; i++)
+		words[i] = xstrdup(shell[i]);
+	memcpy(words + 3, argv, n * sizeof(*argv));
+	failed = posix_spawn(ret_pid, "/bin/sh", actions, attr, words, environ);
+	for (i = 0; i < 3; i++)
+		free(words[i]);
+	free(words);
+	return failed;
+}
+
 /*
  * Run a command in our place: our terminal, stdio and process group.  It has a copy of
  * the hold: where we are killed, the slots stay taken until it and what it started have
@@ -96,23 +123,20 @@ command_run(char *argv[], const struct slot *slot, const sigset_t *mask, int sig
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	sigset_t pipe_only;
 	int fd = slot_hold_fd(slot);
 	int failed;
 	pid_t pid;
 
-	(void)sigemptyset(&pipe_only);
-	(void)sigaddset(&pipe_only, SIGPIPE);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attr);
 	/* Onto itself: what is close-on-exec for us is not for the command. */
 	if (fd >= 0)
 		(void)posix_spawn_file_actions_adddup2(&actions, fd, fd);
 	(void)posix_spawnattr_setsigmask(&attr, mask);
-	(void)posix_spawnattr_setsigdefault(&attr, &pipe_only);
-	(void)posix_spawnattr_setflags(&attr,
-				       POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	failed = posix_spawnp(&pid, argv[0], &actions, &attr, argv, environ);
+	if (failed == ENOEXEC)
+		failed = spawn_script(&pid, &actions, &attr, argv);
 	(void)posix_spawnattr_destroy(&attr);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	if (failed != 0) {
@@ -246,45 +270,102 @@ out:
 /* --- status --- */
 
 static int
-status_write(bool is_json, bool is_line, struct error *err)
+status_fill(bool is_json, bool is_line, struct buf *text, struct error *err)
 {
 	struct slot_list list = { 0 };
-	struct buf text = BUF_INIT;
 	const char *segment;
 	char bound[64];
-	int rc = -1;
 
 	if (machine_segment(&segment, err) < 0 || slots_look(segment, &list, err) < 0)
-		goto out;
+		return -1;
+	buf_clear(text);
 	if (is_json)
-		status_json(&text, &list, machine_budget(bound), is_line);
+		status_json(text, &list, machine_budget(bound), is_line);
 	else
-		status_lines(&text, &list, machine_budget(bound));
-	rc = fd_write(STDOUT_FILENO, buf_text(&text), text.len);
-out:
+		status_lines(text, &list, machine_budget(bound));
 	slot_list_release(&list);
+	return 0;
+}
+
+/* Silent where the reader has left. */
+static int
+status_print(const struct buf *text, struct error *err)
+{
+	if (fd_write(STDOUT_FILENO, buf_text(text), text->len) == 0)
+		return 0;
+	if (errno != EPIPE)
+		(void)error_system(err, "standard output");
+	return -1;
+}
+
+/* On a terminal: the same lines drawn again, until a signal; then they stay. */
+static int
+status_watch_terminal(struct live *live, struct error *err)
+{
+	struct signals signals = { .fd = -1 };
+	struct buf text = BUF_INIT;
+	int signo = 0;
+	int rc = signals_open(&signals, err);
+
+	while (rc == 0 && signo == 0) {
+		struct pollfd fd = { .fd = signals.fd, .events = POLLIN };
+
+		rc = status_fill(false, true, &live->lines, err);
+		if (rc == 0) {
+			live_print(live, "", 0, &text);
+			rc = status_print(&text, err);
+			buf_clear(&text);
+		}
+		if (rc == 0)
+			(void)poll(&fd, 1, STATUS_WATCH_MS);
+		signo = signals_read(&signals);
+	}
+	if (rc == 0) {
+		struct buf last = live->lines;
+
+		live->lines = (struct buf)BUF_INIT;
+		live_print(live, buf_text(&last), last.len, &text);
+		rc = status_print(&text, err);
+		buf_release(&last);
+	}
+	signals_close(&signals);
 	buf_release(&text);
-	return rc;
+	return rc == 0 ? 128 + signo : EXIT_REFUSED;
+}
+
+static int
+status_watch(bool is_json, struct error *err)
+{
+	struct buf text = BUF_INIT;
+
+	while (status_fill(is_json, true, &text, err) == 0 &&
+	       status_print(&text, err) == 0)
+		(void)poll(NULL, 0, STATUS_WATCH_MS);
+	buf_release(&text);
+	/* The reader of a watch may leave. */
+	return err->kind == ERROR_NONE ? EXIT_GREEN : EXIT_REFUSED;
 }
 
 static int
 gate_status(const struct opt_args *a, struct error *err)
 {
 	bool is_json = a->values[GATE_STATUS_JSON].set;
-	bool is_watch = a->values[GATE_STATUS_WATCH].set;
-	bool is_screen = is_watch && !is_json && isatty(STDOUT_FILENO);
+	struct buf text = BUF_INIT;
+	struct live live = { 0 };
+	int code = EXIT_REFUSED;
 
-	do {
-		if (is_screen)
-			(void)fd_write(STDOUT_FILENO, "\033[H\033[J", 6);
-		if (status_write(is_json, is_watch, err) < 0)
-			/* Only the reader of a watch may leave. */
-			return is_watch && err->kind == ERROR_NONE ? EXIT_GREEN
-								   : EXIT_REFUSED;
-		if (is_watch)
-			(void)poll(NULL, 0, STATUS_WATCH_MS);
-	} while (is_watch);
-	return EXIT_GREEN;
+	if (a->values[GATE_STATUS_WATCH].set && !is_json)
+		live_open(&live);
+	if (live.is_on)
+		code = status_watch_terminal(&live, err);
+	else if (a->values[GATE_STATUS_WATCH].set)
+		code = status_watch(is_json, err);
+	else if (status_fill(is_json, false, &text, err) == 0 &&
+		 status_print(&text, err) == 0)
+		code = EXIT_GREEN;
+	live_release(&live);
+	buf_release(&text);
+	return code;
 }
 
 /* --- budget --- */
@@ -353,7 +434,10 @@ cmd_gate(int argc, char *argv[])
 	const struct command *c = command_find("gate", &err);
 	int code = EXIT_REFUSED;
 
-	(void)signal(SIGPIPE, SIG_IGN);
+	/* A reader that leaves is an error of write; what `run` runs decides for itself.
+	 */
+	if (argc < 1 || strcmp(argv[0], "run") != 0)
+		(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGCHLD, SIG_DFL);
 	if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
 		return cmd_usage(c);
@@ -364,5 +448,8 @@ cmd_gate(int argc, char *argv[])
 		code = gate_dispatch(c, argc - 1, argv + 1, &err);
 	if (code == EXIT_REFUSED && err.kind != ERROR_NONE)
 		return cmd_refuse(&err);
-	return fflush(stdout) == 0 ? code : EXIT_REFUSED;
+	if (fflush(stdout) == 0)
+		return code;
+	(void)error_system(&err, "standard output");
+	return cmd_refuse(&err);
 }

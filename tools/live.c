@@ -19,7 +19,9 @@ enum {
 	LIVE_COMMAND_COLUMNS = 40,
 };
 
-#define ERASE_BELOW "\r\033[J"
+/* A blank first: tmux takes an erasing that begins in the screen's first cell for a
+ * `clear`, and keeps all that was there as history, each time. */
+#define ERASE_BELOW "\r \033[J\r"
 
 static bool
 variable_is_set(const char *name)

@@ -12,6 +12,7 @@
 #include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
+#include "ipc/shm.h"
 #include "ipc/slot_list.h"
 #include "supervisor/base/json.h"
 
@@ -94,6 +95,11 @@ machine_budget_set(unsigned budget, struct error *err)
 	    file_save(path, text, strlen(text), err) < 0)
 		goto out;
 	rc = slots_budget_set(segment, budget, err) < 0 ? -1 : 0;
+	/* Where there are no slots to share it is kept for when there are. */
+	if (rc < 0 && slots_error_is_absence(err)) {
+		*err = (struct error)ERROR_INIT;
+		rc = 0;
+	}
 out:
 	free(dir);
 	free(path);
@@ -109,11 +115,8 @@ machine_segment(const char **ret_segment, struct error *err)
 		*ret_segment = NULL;
 		return 0;
 	}
-	if (name[0] != '/' || strchr(name + 1, '/') != NULL || name[1] == '\0')
-		return error_set(err, ERROR_USAGE,
-				 "GEONOSIS_SEGMENT: \"%.100s\" names no segment; it must "
-				 "be one slash and a name",
-				 name);
+	if (shm_name_check(name, err) < 0)
+		return error_wrap(err, "GEONOSIS_SEGMENT");
 	*ret_segment = name;
 	return 0;
 }
@@ -267,5 +270,8 @@ machine_wait(struct machine *s, struct slot *r, int64_t deadline_ms,
 			break;
 	}
 	free(last);
+	/* One that came with the slots, or before, is not to be lost on what follows. */
+	if (rc == 1 && (*ret_signal = signals_read(signals)) != 0)
+		rc = 0;
 	return rc;
 }
