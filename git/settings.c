@@ -177,11 +177,11 @@ core_boolean_set(struct settings *s, const char *name, const char *value)
 	const struct {
 		const char *name;
 		bool *field;
-	} booleans[] = { { "filemode", &s->file_mode },
-			 { "symlinks", &s->symlinks },
-			 { "ignorecase", &s->ignore_case },
-			 { "bare", &s->is_bare },
-			 { "autocrlf", &s->autocrlf } };
+	} booleans[] = {
+		{ "filemode", &s->file_mode },	   { "symlinks", &s->symlinks },
+		{ "ignorecase", &s->ignore_case }, { "bare", &s->is_bare },
+		{ "autocrlf", &s->autocrlf },	   { "sparsecheckout", &s->is_sparse }
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(booleans) / sizeof(booleans[0]); i++) {

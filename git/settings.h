@@ -24,6 +24,7 @@ struct settings {
 	bool ignore_case;  /* core.ignoreCase */
 	bool is_bare;	   /* core.bare */
 	bool autocrlf;	   /* core.autoCRLF is true or input */
+	bool is_sparse;	   /* core.sparseCheckout */
 	bool has_reftable; /* refs are not in files */
 	bool has_worktree_config;
 	char *work_tree;       /* core.worktree as written, or NULL */

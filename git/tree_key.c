@@ -160,9 +160,35 @@ steal(char **s)
 	return taken;
 }
 
+/* What is not on disk, and is as it should be. */
+static void
+key_fill_left_out(struct tree_key *k, const struct scan *s)
+{
+	struct digest d;
+	bool is_absent = false;
+	size_t i;
+
+	digest_init(&d);
+	for (i = 0; i < s->index.nentries; i++) {
+		const struct index_entry *e = &s->index.entries[i];
+		uint8_t state = s->walk.states[i];
+
+		k->is_partial = k->is_partial || state == WALK_LEFT_OUT;
+		/* One that is checked out has an item, be it changed or not. */
+		if (e->mode != INDEX_MODE_GITLINK || state != WALK_CLEAN)
+			continue;
+		digest_add(&d, e->path, e->len + 1);
+		is_absent = true;
+	}
+	if (is_absent)
+		digest_end(&d, k->absent);
+}
+
 static void
 key_fill(struct tree_key *k, struct scan *s)
 {
+	if (s->state == TREE_FOUND)
+		key_fill_left_out(k, s);
 	k->state = s->state;
 	k->root = steal(&s->place.root);
 	k->git_dir = steal(&s->place.git_dir);

@@ -69,8 +69,10 @@ struct tree_key {
 	struct tree_change *changes;  /* disk against index, sorted bytewise by path */
 	size_t nchanges;
 	bool is_staged;	 /* of a submodule: the index holds what HEAD has not */
-	size_t nentries; /* of the index */
-	size_t nstale;	 /* unchanged, but read to know so: `git status` would help */
+	bool is_partial; /* a sparse checkout leaves something out */
+	uint8_t absent[DIGEST_SIZE]; /* the submodules not checked out; zeros: none */
+	size_t nentries;	     /* of the index */
+	size_t nstale; /* unchanged, but read to know so: `git status` would help */
 };
 
 #define TREE_KEY_INIT              \

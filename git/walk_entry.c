@@ -198,7 +198,8 @@ entry_gone(struct walk_thread *t, size_t first, size_t n)
 	enum tree_change_kind kind =
 	    e->stage != 0 ? TREE_CHANGE_UNMERGED : TREE_CHANGE_DELETED;
 
-	if (e->flags & INDEX_SKIP_WORKTREE) {
+	/* Without a sparse checkout somebody has taken away what git does not look at. */
+	if ((e->flags & INDEX_SKIP_WORKTREE) && t->w->settings->is_sparse) {
 		memset(t->w->states + first, WALK_LEFT_OUT, n);
 		return;
 	}

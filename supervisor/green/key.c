@@ -16,10 +16,9 @@ enum {
 };
 
 static const char *const part_names[KEY_NPARTS] = {
-	[KEY_PART_ENVIRONMENT] = "keyEnv",
-	[KEY_PART_FILES] = "keyFiles",
-	[KEY_PART_INSTALL] = "install",
-	[KEY_PART_CONFIG] = "config",
+	[KEY_PART_ENVIRONMENT] = "keyEnv",    [KEY_PART_FILES] = "keyFiles",
+	[KEY_PART_INSTALL] = "install",	      [KEY_PART_CONFIG] = "config",
+	[KEY_PART_SUBMODULES] = "submodules",
 };
 
 const char *
@@ -170,6 +169,7 @@ key_fill(struct key *k, const struct config *c, const char *tier, const char *fl
 		return 0;
 	}
 	hex_encode(k->tree.install, sizeof(k->tree.install), k->parts[KEY_PART_INSTALL]);
+	hex_encode(k->tree.absent, sizeof(k->tree.absent), k->parts[KEY_PART_SUBMODULES]);
 	key_add_environment(c, k->parts[KEY_PART_ENVIRONMENT]);
 	key_add_config(c, k->parts[KEY_PART_CONFIG]);
 	if (key_add_files(c, k->parts[KEY_PART_FILES], err) < 0)

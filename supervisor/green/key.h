@@ -24,6 +24,7 @@ enum key_part {
 	KEY_PART_FILES,	      /* keyFiles */
 	KEY_PART_INSTALL,
 	KEY_PART_CONFIG,
+	KEY_PART_SUBMODULES, /* which of them are not checked out */
 	KEY_NPARTS,
 };
 

@@ -56,7 +56,8 @@ moves_to_head(const struct config *c, const char *tier, const struct key *k,
 	char *subdir = NULL;
 	int rc = -1;
 
-	if (!k->is_there || k->tree.head[0] == '\0')
+	/* Of what a sparse checkout leaves out nothing was seen. */
+	if (!k->is_there || k->tree.head[0] == '\0' || k->tree.is_partial)
 		return 0;
 	if (repository_open(&k->tree, &r, err) < 0)
 		goto out;

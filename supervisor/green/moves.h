@@ -13,7 +13,8 @@
 
 /*
  * Move the mark of a tier to HEAD, where the tree that was green is HEAD's own: nothing
- * tracked differs from it and nothing untracked stands there, `documents` aside.  `k` was
+ * tracked differs from it, is left out by a sparse checkout, or stands there untracked,
+ * `documents` aside.  `k` was
  * computed after the run, and is the key that it ran under.  1 moved, or there already; 0
  * not, for a reason that is no fault; -1 with *err, for a WARN.
  */

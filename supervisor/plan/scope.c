@@ -239,7 +239,7 @@ struct base_workspaces {
  * no answer: then the tree's own edges are all there are.
  */
 static int
-finder_read_base(struct finder *f, struct base_workspaces *ret)
+finder_read_base(struct finder *f, const char *commit, struct base_workspaces *ret)
 {
 	struct error why = ERROR_INIT;
 	struct source from;
@@ -247,8 +247,7 @@ finder_read_base(struct finder *f, struct base_workspaces *ret)
 	if (f->s->workspaces.manager == MANAGER_CARGO ||
 	    f->s->workspaces.manager == MANAGER_GO)
 		return 0;
-	if (snapshot_open(&f->repository, f->commits[0], f->subdir, &ret->snapshot,
-			  &why) < 0)
+	if (snapshot_open(&f->repository, commit, f->subdir, &ret->snapshot, &why) < 0)
 		goto fail;
 	from = source_of_snapshot(ret->snapshot);
 	if (workspace_list_read(&from, &ret->list, &why) < 0)
@@ -271,16 +270,29 @@ base_workspaces_release(struct base_workspaces *b)
 }
 
 static void
+scope_select(struct scope *s, bool is_selected)
+{
+	size_t i;
+
+	for (i = 0; i < s->workspaces.nitems; i++) {
+		free(s->why[i]);
+		s->why[i] = NULL;
+		s->is_selected[i] = is_selected;
+	}
+}
+
+/* What one of the bases selects, beside what others do. */
+static void
 scope_take_answer(struct scope *s, const struct affected_input *in,
 		  const struct affected *a)
 {
 	size_t i;
 
-	s->is_narrowed = true;
 	for (i = 0; i < a->nselections; i++) {
-		s->is_selected[i] = a->selections[i].why != WHY_NOT;
+		if (s->is_selected[i] || a->selections[i].why == WHY_NOT)
+			continue;
+		s->is_selected[i] = true;
 		s->why[i] = affected_reason(in, a, i);
-		s->leaves_out = s->leaves_out || !s->is_selected[i];
 	}
 	if (a->all != ALL_NOT)
 		scope_run_all(s, a->all_reason);
@@ -325,17 +337,40 @@ finder_select(struct finder *f, struct base_workspaces *base)
 	return rc;
 }
 
+/* By the workspaces of one commit: 0; 1 they cannot be read, and all run; -1. */
 static int
-finder_narrow(struct finder *f)
+finder_narrow_by(struct finder *f, const char *commit)
 {
 	struct base_workspaces base = { .list = WORKSPACE_LIST_INIT,
 					.graph = GRAPH_INIT };
-	int rc = 0;
+	int rc = 1;
 
-	if (finder_read_base(f, &base) == 0)
+	if (finder_read_base(f, commit, &base) == 0)
 		rc = finder_select(f, &base);
 	base_workspaces_release(&base);
 	return rc;
+}
+
+/*
+ * The merge-base and the tip may have other names for the workspaces: what depended on
+ * one by the name that it had at either is reached by its change.
+ */
+static int
+finder_narrow(struct finder *f)
+{
+	struct scope *s = f->s;
+	int rc = 0;
+	size_t i;
+
+	scope_select(s, false);
+	for (i = 0; i < f->ncommits && rc == 0; i++)
+		rc = finder_narrow_by(f, f->commits[i]);
+	if (rc != 0)
+		scope_select(s, true);
+	s->is_narrowed = rc == 0;
+	for (i = 0; i < s->workspaces.nitems; i++)
+		s->leaves_out = s->leaves_out || !s->is_selected[i];
+	return rc < 0 ? -1 : 0;
 }
 
 /* --- the whole --- */

@@ -53,7 +53,7 @@ class Repo:
             b"HOME": home, b"XDG_CONFIG_HOME": home + b"/.config", b"GIT_CONFIG_NOSYSTEM": b"1",
             b"GIT_AUTHOR_NAME": b"t", b"GIT_AUTHOR_EMAIL": b"t@t", b"GIT_COMMITTER_NAME": b"t",
             b"GIT_COMMITTER_EMAIL": b"t@t", b"LC_ALL": b"C", b"GIT_ADVICE": b"0"})
-        self.converts = self.sparse_index = self.split = self.icase = self.sub = False
+        self.converts = self.sparse_index = self.split = self.icase = self.sub = self.is_sparse = False
         self.filemode = self.symlinks = True
         self.format = "sha1"
         self.log = []
@@ -401,6 +401,7 @@ class Repo:
             self.sparse_index = True
         args += [os.fsdecode(d) for d in self.r.sample(DIRS[1:6], self.r.randrange(1, 3))]
         self.git(*args)
+        self.is_sparse = True
         if self.chance(0.3):
             self.write(self.name(), b"outside?\n")
 
@@ -493,7 +494,7 @@ class Repo:
             broken = any(os.path.islink(self.path(b"/".join(parents[:i + 1]))) for i in range(len(parents)))
             gone = broken or not os.path.lexists(full)
             if gone or (os.path.isdir(full) and not os.path.islink(full)):
-                if not (gone and skip):
+                if not (gone and skip and self.is_sparse):
                     repo = not gone and os.path.exists(full + b"/.git") and \
                         self.git("rev-parse", "-q", "--verify", "HEAD", cwd=full)
                     want.add((b"T " if repo else b"D ") + p)

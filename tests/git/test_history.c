@@ -349,7 +349,8 @@ static const struct {
 	{ "git update-index --assume-unchanged a && echo more >>a", "a" },
 	{ "git update-index --skip-worktree a && echo more >>a", "a" },
 	{ "git update-index --assume-unchanged a", "" },
-	{ "git update-index --skip-worktree a && rm a", "" },
+	{ "git update-index --skip-worktree a && rm a", "a" },
+	{ "git update-index --assume-unchanged a && rm a", "a" },
 	{ "echo x >new && git add -N new", "new" },
 	{ "mkdir inner && git -C inner init -q && git -C inner commit -q --allow-empty "
 	  "-m "
