@@ -7,32 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/buf.h"
 #include "ipc/mem.h"
-#include "supervisor/base/glob.h"
 #include "supervisor/base/text.h"
-#include "supervisor/project/placeholder.h"
+#include "supervisor/plan/planner.h"
 
 /* Tiers within tiers; each costs a few frames of stack here and in the run. */
 enum {
 	PLAN_DEPTH_MAX = 1000
 };
 
-struct planner {
-	struct plan *plan;
-	const struct scope *scope;
-	size_t jobs_room;
-	size_t repeats_room;
-	bool *is_planned; /* by tier */
-	const char *only;
-	size_t command_max; /* bytes that the kernel takes as one argument */
-	struct error *err;
-};
-
 static int plan_items(struct planner *p, const struct tier *t, const struct item *items,
 		      size_t n, struct node *into, unsigned depth);
 
-static struct node *
+struct node *
 node_add(struct node *parent, enum node_kind kind)
 {
 	struct node *n;
@@ -55,8 +42,7 @@ node_release(struct node *n)
 	*n = (struct node){ .kind = NODE_SEQUENCE };
 }
 
-/* An empty sequence or group has nothing to run: it leaves the tree. */
-static void
+void
 node_drop_if_empty(struct node *parent)
 {
 	struct node *last = &parent->children[parent->nchildren - 1];
@@ -74,8 +60,8 @@ only_names(const char *only, const struct step *s, const char *id)
 	return only == NULL || strcmp(only, s->id) == 0 || strcmp(only, id) == 0;
 }
 
-static int
-step_refuse(struct planner *p, const struct step *s, const char *key, const char *why)
+int
+planner_refuse(struct planner *p, const struct step *s, const char *key, const char *why)
 {
 	return error_set(p->err, ERROR_CONFIG, "%s:%u:%u: %s%s: %s", CONFIG_FILE,
 			 s->place.line, s->place.column, s->path, key, why);
@@ -91,14 +77,14 @@ job_check(struct planner *p, const struct job *j)
 		    why, sizeof(why),
 		    "the plan of tier \"%s\" has more than %d jobs; make it smaller",
 		    p->plan->tier->name, PLAN_JOBS_MAX);
-		return step_refuse(p, j->step, ".command", why);
+		return planner_refuse(p, j->step, ".command", why);
 	}
 	if (strlen(j->command) >= p->command_max) {
 		(void)snprintf(why, sizeof(why),
 			       "the command has %zu bytes, the kernel takes %zu as one "
 			       "argument; put it in a script",
 			       strlen(j->command), p->command_max - 1);
-		return step_refuse(p, j->step, ".command", why);
+		return planner_refuse(p, j->step, ".command", why);
 	}
 	return 0;
 }
@@ -112,8 +98,7 @@ job_release(struct job *j)
 	free(j->needs);
 }
 
-/* Takes the job. */
-static int
+int
 plan_job(struct planner *p, struct node *into, struct job *j)
 {
 	struct plan *plan = p->plan;
@@ -127,187 +112,6 @@ plan_job(struct planner *p, struct node *into, struct job *j)
 	plan->jobs[plan->njobs] = *j;
 	node_add(into, NODE_JOB)->job = plan->njobs++;
 	return job_check(p, &plan->jobs[plan->njobs - 1]);
-}
-
-/* --- shards --- */
-
-static int
-plan_shard(struct planner *p, const struct step *s, struct node *into, unsigned shard)
-{
-	struct job j = { .step = s };
-	char number[16], count[16];
-	const char *one = number, *all = count;
-	const struct placeholder table[] = {
-		{ .name = "shard", .values = &one, .nvalues = 1 },
-		{ .name = "shards", .values = &all, .nvalues = 1 },
-	};
-
-	(void)snprintf(number, sizeof(number), "%u", shard);
-	(void)snprintf(count, sizeof(count), "%u", s->shards);
-	if (placeholder_fill(s->command, table, 2, &j.command, p->err) < 0)
-		return error_wrap(p->err, "%s:%u:%u: %s", CONFIG_FILE, s->place.line,
-				  s->place.column, s->path);
-	j.id = xasprintf("%s@%u/%u", s->id, shard, s->shards);
-	return plan_job(p, into, &j);
-}
-
-static int
-plan_shards(struct planner *p, const struct step *s, struct node *into)
-{
-	struct node *group = node_add(into, NODE_GROUP);
-	unsigned i;
-
-	for (i = 1; i <= s->shards; i++)
-		if (plan_shard(p, s, group, i) < 0)
-			return -1;
-	node_drop_if_empty(into);
-	return 0;
-}
-
-/* --- workspaces --- */
-
-/* Workspaces that the step leaves out; an exclusion that matches none is refused. */
-static int
-step_exclude(struct planner *p, const struct step *s, bool *ret_is_in)
-{
-	const struct workspace_list *l = &p->scope->workspaces;
-	size_t i, k;
-
-	for (i = 0; i < s->exclude.nitems; i++) {
-		const char *pattern = s->exclude.items[i];
-		struct glob *g = NULL;
-		bool matched = false;
-		char key[40], why[300];
-
-		if (glob_compile(pattern, &g, p->err) < 0)
-			return -1;
-		for (k = 0; k < l->nitems; k++) {
-			const char *path = l->items[k].path;
-
-			if (strcmp(pattern, path) != 0 &&
-			    !glob_matches(g, path, strlen(path)))
-				continue;
-			matched = true;
-			ret_is_in[k] = false;
-		}
-		glob_free(g);
-		if (matched)
-			continue;
-		(void)snprintf(key, sizeof(key), ".exclude[%zu]", i);
-		(void)snprintf(why, sizeof(why),
-			       "\"%.200s\" matches no workspace; take it out", pattern);
-		return step_refuse(p, s, key, why);
-	}
-	return 0;
-}
-
-static int
-plan_workspace(struct planner *p, const struct step *s, struct node *into, size_t w)
-{
-	const struct workspace *ws = &p->scope->workspaces.items[w];
-	const char *path = ws->path;
-	const struct placeholder table[] = {
-		{ .name = "workspace", .values = &path, .nvalues = 1 },
-	};
-	struct job j = { .step = s, .workspace = path, .why = p->scope->why[w] };
-
-	if (placeholder_fill(s->command, table, 1, &j.command, p->err) < 0)
-		return error_wrap(p->err, "%s:%u:%u: %s", CONFIG_FILE, s->place.line,
-				  s->place.column, s->path);
-	j.id = xasprintf("%s@%s", s->id, path);
-	return plan_job(p, into, &j);
-}
-
-/*
- * Dependencies before dependents: a job waits for those of the workspaces that its own
- * depends on, also through ones that do not run.  Jobs of this step begin at `first`;
- * `job_of` has the job of each workspace, or SIZE_MAX.
- */
-static void
-plan_link(struct planner *p, const size_t *order, const bool *is_in, const size_t *job_of)
-{
-	const struct workspace_list *l = &p->scope->workspaces;
-	struct graph narrow = GRAPH_INIT;
-	size_t w, e;
-
-	graph_narrow(&p->scope->graph, order, is_in, &narrow);
-	for (w = 0; w < l->nitems; w++) {
-		struct job *j;
-
-		if (job_of[w] == SIZE_MAX)
-			continue;
-		j = &p->plan->jobs[job_of[w]];
-		j->needs =
-		    xcalloc(narrow.first[w + 1] - narrow.first[w], sizeof(*j->needs));
-		for (e = narrow.first[w]; e < narrow.first[w + 1]; e++)
-			if (job_of[narrow.edges[e].to] != SIZE_MAX)
-				j->needs[j->nneeds++] = job_of[narrow.edges[e].to];
-	}
-	graph_release(&narrow);
-}
-
-/* The step stands in the report though it has nothing to run. */
-static int
-plan_nothing(struct planner *p, const struct step *s, struct node *into, bool is_excluded)
-{
-	struct job j = { .step = s,
-			 .id = xstrdup(s->id),
-			 .command = xstrdup(s->command) };
-
-	if (is_excluded)
-		j.nothing = xstrdup("no workspace is affected that it does not exclude");
-	else
-		j.nothing = xasprintf("no workspace is affected: %s",
-				      p->scope->reason != NULL ? p->scope->reason
-							       : "no change reaches one");
-	return plan_job(p, into, &j);
-}
-
-static int
-plan_workspaces(struct planner *p, const struct step *s, struct node *into)
-{
-	const struct workspace_list *l = &p->scope->workspaces;
-	struct node *group = node_add(into, NODE_GROUP);
-	bool *is_in = xcalloc(l->nitems, sizeof(*is_in));
-	size_t *order = xcalloc(l->nitems, sizeof(*order));
-	size_t *job_of = xcalloc(l->nitems, sizeof(*job_of));
-	bool any_selected = false, any_in = false;
-	int rc = 0;
-	size_t i;
-
-	if (l->nitems == 0)
-		rc = step_refuse(p, s, ".per",
-				 "\"workspace\" measures nothing here: there is no "
-				 "workspace (package.json "
-				 "\"workspaces\", pnpm-workspace.yaml, Cargo.toml "
-				 "[workspace], go.work)");
-	for (i = 0; i < l->nitems; i++) {
-		is_in[i] = p->scope->is_selected[i];
-		job_of[i] = SIZE_MAX;
-		any_selected = any_selected || is_in[i];
-	}
-	if (rc == 0)
-		rc = step_exclude(p, s, is_in);
-	graph_order(&p->scope->graph, order);
-	for (i = 0; i < l->nitems && rc == 0; i++) {
-		size_t before = p->plan->njobs;
-
-		if (!is_in[order[i]])
-			continue;
-		any_in = true;
-		rc = plan_workspace(p, s, group, order[i]);
-		if (rc == 0 && p->plan->njobs > before)
-			job_of[order[i]] = before;
-	}
-	if (rc == 0)
-		plan_link(p, order, is_in, job_of);
-	if (rc == 0 && !any_in)
-		rc = plan_nothing(p, s, group, any_selected);
-	node_drop_if_empty(into);
-	free(is_in);
-	free(order);
-	free(job_of);
-	return rc;
 }
 
 /* --- steps and tiers --- */
@@ -334,7 +138,7 @@ plan_step(struct planner *p, const struct step *s, struct node *into)
 		(void)snprintf(why, sizeof(why),
 			       "%s is not available in this version; leave the step out",
 			       key);
-		return step_refuse(p, s, "", why);
+		return planner_refuse(p, s, "", why);
 	}
 	if (s->per == STEP_PER_SHARD)
 		return plan_shards(p, s, into);
