@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +15,21 @@ enum {
 	EXCLUSIVE_WAIT_S = 1800
 };
 
+/* It proves the program, not a tier: who names one means another command. */
 static int
-verify_self(struct error *err)
+verify_self(const struct opt_args *a, struct error *err)
 {
 	struct buf why = BUF_INIT;
 	bool is_proven = false;
 	int code = EXIT_REFUSED;
 
+	if (a->noperands > 0) {
+		(void)error_set(err, ERROR_USAGE,
+				"verify: --prove takes no tier; `geonosis verify prove "
+				"%.100s` watches the steps of one fail",
+				a->operands[0]);
+		goto out;
+	}
 	if (self_prove(&is_proven, &why, err) < 0)
 		goto out;
 	if (is_proven) {
@@ -32,8 +41,6 @@ verify_self(struct error *err)
 			     buf_text(&why));
 		code = EXIT_RED;
 	}
-	if (fflush(stdout) != 0)
-		code = code == EXIT_GREEN ? EXIT_GREEN : code;
 out:
 	buf_release(&why);
 	return code;
@@ -79,6 +86,8 @@ verify_tier(const struct opt_args *a, struct error *err)
 		return EXIT_REFUSED;
 	if (v[VERIFY_EXCLUSIVE_TIMEOUT].set)
 		rq.exclusive_wait_ms = v[VERIFY_EXCLUSIVE_TIMEOUT].number * 1000;
+	/* From the first warning on: a reader that leaves ends no run. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	console_open(&console, v[VERIFY_JSON].set);
 	observer = console_observer(&console);
 	rc = pipeline_verify(&rq, &observer, &verdict, err);
@@ -108,7 +117,7 @@ cmd_verify(int argc, char *argv[])
 	if (args.help) {
 		code = cmd_usage(c);
 	} else if (args.values[VERIFY_PROVE].set) {
-		code = verify_self(&err);
+		code = verify_self(&args, &err);
 	} else {
 		code = verify_tier(&args, &err);
 	}

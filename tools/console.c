@@ -76,6 +76,11 @@ console_plan(void *ctx, const struct pipeline_view *v)
 {
 	struct console *c = ctx;
 
+	if (c->is_json) {
+		events_plan(&c->line, v->report, v->plan);
+		console_flush(c);
+		return;
+	}
 	if (v->report->scope != NULL)
 		lines_scope(&c->line, v->report->scope);
 	lines_plan(&c->line, v->plan);

@@ -87,6 +87,13 @@ js_add_string(struct json_object *object, const char *key, const char *s)
 }
 
 void
+js_add_optional(struct json_object *object, const char *key, const char *s)
+{
+	if (s != NULL)
+		js_add_string(object, key, s);
+}
+
+void
 js_add_int(struct json_object *object, const char *key, int64_t n)
 {
 	js_add(object, key, made(json_object_new_int64(n)));

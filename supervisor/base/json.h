@@ -35,6 +35,8 @@ struct json_object *js_string(const char *s);
 /* Keys must live as long as the object (literals do) and be new to it. */
 void js_add(struct json_object *object, const char *key, struct json_object *value);
 void js_add_string(struct json_object *object, const char *key, const char *s);
+/* The same, but NULL adds nothing. */
+void js_add_optional(struct json_object *object, const char *key, const char *s);
 void js_add_int(struct json_object *object, const char *key, int64_t n);
 void js_add_bool(struct json_object *object, const char *key, bool b);
 /* With two decimals; what is no finite number is written as 0. */

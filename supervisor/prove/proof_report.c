@@ -47,13 +47,6 @@ add_time(struct json_object *o, const char *key, int64_t wall_ms)
 }
 
 static void
-add_text(struct json_object *o, const char *key, const char *text)
-{
-	if (text != NULL)
-		js_add_string(o, key, text);
-}
-
-static void
 add_copy(struct json_object *o, const struct proof *p)
 {
 	struct json_object *copy;
@@ -105,9 +98,9 @@ add_verdict(struct json_object *o, const struct proof *p)
 		js_add_int(o, "lines", (int64_t)p->lines);
 		js_add_int(o, "tailFrom", (int64_t)p->tail_from);
 	}
-	add_text(o, "part", p->part);
-	add_text(o, "detail", p->detail);
-	add_text(o, "log", p->log);
+	js_add_optional(o, "part", p->part);
+	js_add_optional(o, "detail", p->detail);
+	js_add_optional(o, "log", p->log);
 	add_copy(o, p);
 	add_changed(o, p);
 }

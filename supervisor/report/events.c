@@ -54,9 +54,40 @@ jobs_to_json(const struct plan *p)
 		struct json_object *o = js_object();
 
 		add_job(o, &p->jobs[i]);
+		js_add_optional(o, "workspace", p->jobs[i].workspace);
+		js_add_optional(o, "why", p->jobs[i].why);
+		js_add_optional(o, "nothing", p->jobs[i].nothing);
 		js_push(steps, o);
 	}
 	return steps;
+}
+
+static void
+add_plan(struct json_object *o, const struct report *r, const struct plan *p)
+{
+	if (r->scope != NULL)
+		js_add(o, "affected", report_scope_to_json(r->scope));
+	js_add(o, "steps", jobs_to_json(p));
+}
+
+void
+events_plan(struct buf *out, const struct report *r, const struct plan *p)
+{
+	struct json_object *o = event_new("plan");
+	struct json_object *repeats = js_array();
+	size_t i;
+
+	js_add_string(o, "tier", r->tier);
+	add_plan(o, r, p);
+	for (i = 0; i < p->nrepeats; i++) {
+		struct json_object *repeat = js_object();
+
+		js_add_string(repeat, "tier", p->repeats[i].tier->name);
+		js_add_string(repeat, "in", p->repeats[i].in->name);
+		js_push(repeats, repeat);
+	}
+	js_add(o, "repeats", repeats);
+	event_end(o, out);
 }
 
 void
@@ -72,7 +103,7 @@ events_start(struct buf *out, const struct report *r, const struct plan *p, unsi
 	if (r->inputs != NULL)
 		js_add_string(o, "inputs", r->inputs);
 	js_add_int(o, "jobs", jobs);
-	js_add(o, "steps", jobs_to_json(p));
+	add_plan(o, r, p);
 	event_end(o, out);
 }
 

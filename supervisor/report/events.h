@@ -3,12 +3,16 @@
  * Events: a run as JSON lines, one object an event, under the names of the
  * report.  Each function appends one line.
  *
- *   {"event":"start","tier":…,"startedAt":…,"budgetMs"?,"inputs"?,"jobs":2,
- *    "steps":[{"id":…,"command":…},…]}
+ *   {"event":"start","tier":…,"startedAt":…,"budgetMs"?,"inputs"?,"jobs":2,"affected"?,
+ *    "steps":[{"id":…,"command":…,"workspace"?,"why"?,"nothing"?},…]}
  *   {"event":"wait","id"?,"reason":…}        without id the run itself waits
  *   {"event":"step-start","id":…,"command":…,"retried"?}
  *   {"event":"step-end", <the step as in the report>}     skipped steps too
  *   {"event":"end", <the whole report>,"report":<its path>}
+ *
+ * A dry run is one event, a run that was answered from a record only its `end`:
+ *
+ *   {"event":"plan","tier":…,"affected"?,"steps":[…],"repeats":[{"tier":…,"in":…},…]}
  */
 #ifndef SUPERVISOR_REPORT_EVENTS_H
 #define SUPERVISOR_REPORT_EVENTS_H
@@ -20,6 +24,8 @@
 
 struct json_object;
 
+/* Of a dry run. */
+void events_plan(struct buf *out, const struct report *r, const struct plan *p);
 void events_start(struct buf *out, const struct report *r, const struct plan *p,
 		  unsigned jobs);
 /* `job` NULL: the run itself. */

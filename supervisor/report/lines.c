@@ -359,6 +359,10 @@ add_node(struct buf *out, const struct plan *p, const struct node *n, unsigned d
 		add_indent(out, depth);
 		buf_printf(out, "%s ", job->id);
 		add_line(out, job->command, 0);
+		if (job->nothing != NULL) {
+			buf_puts(out, DASH "nothing to run: ");
+			add_line(out, job->nothing, 0);
+		}
 		buf_putc(out, '\n');
 		return;
 	}

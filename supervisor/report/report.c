@@ -43,13 +43,6 @@ add_time(struct json_object *o, const char *key, int64_t wall_ms)
 }
 
 static void
-add_text(struct json_object *o, const char *key, const char *s)
-{
-	if (s != NULL)
-		js_add_string(o, key, s);
-}
-
-static void
 add_true(struct json_object *o, const char *key, bool b)
 {
 	if (b)
@@ -85,8 +78,8 @@ add_rest(struct json_object *o, const struct job *job, const struct result *r)
 {
 	add_true(o, "skipped", r->state == RESULT_SKIPPED);
 	add_true(o, "unproven", job->step->plant == NULL);
-	add_text(o, "log", r->log);
-	add_text(o, "environment", r->environment);
+	js_add_optional(o, "log", r->log);
+	js_add_optional(o, "environment", r->environment);
 	if (r->retried > 0)
 		js_add_int(o, "retried", r->retried);
 	add_timed_out(o, r);
@@ -97,8 +90,8 @@ add_rest(struct json_object *o, const struct job *job, const struct result *r)
 	add_true(o, "interrupted", r->interrupted);
 	if (r->slot_wait_ms >= 0)
 		js_add_int(o, "slotWaitMs", r->slot_wait_ms);
-	add_text(o, "ranNothing", r->ran_nothing);
-	add_text(o, "error", r->error);
+	js_add_optional(o, "ranNothing", r->ran_nothing);
+	js_add_optional(o, "error", r->error);
 	add_cut(o, r);
 }
 
@@ -130,23 +123,22 @@ steps_to_json(const struct plan *p, const struct result *results)
 	return steps;
 }
 
-/* Which workspaces a narrowed run covers, and why. */
-static struct json_object *
-scope_to_json(const struct scope *s)
+struct json_object *
+report_scope_to_json(const struct scope *s)
 {
 	struct json_object *o = js_object();
 	struct json_object *list = js_array();
 	size_t i;
 
-	add_text(o, "against", s->against);
+	js_add_optional(o, "against", s->against);
 	js_add_bool(o, "verified", s->base_is_verified);
-	add_text(o, "reason", s->reason);
+	js_add_optional(o, "reason", s->reason);
 	for (i = 0; i < s->workspaces.nitems; i++) {
 		struct json_object *w = js_object();
 
 		js_add_string(w, "workspace", s->workspaces.items[i].path);
 		js_add_bool(w, "selected", s->is_selected[i]);
-		add_text(w, "why", s->why[i]);
+		js_add_optional(w, "why", s->why[i]);
 		js_push(list, w);
 	}
 	js_add(o, "workspaces", list);
@@ -164,14 +156,14 @@ report_to_json(const struct report *r, const struct plan *p, const struct result
 	js_add_bool(o, "ok", r->ok && !r->unfinished);
 	if (r->budget_ms >= 0)
 		js_add_int(o, "budgetMs", r->budget_ms);
-	add_text(o, "inputs", r->inputs);
+	js_add_optional(o, "inputs", r->inputs);
 	add_true(o, "unfinished", r->unfinished);
 	if (r->interrupted > 0)
 		add_signal(o, "interrupted", r->interrupted);
 	add_true(o, "replayed", r->replayed);
-	add_text(o, "workMissing", r->work_missing);
+	js_add_optional(o, "workMissing", r->work_missing);
 	if (r->scope != NULL)
-		js_add(o, "affected", scope_to_json(r->scope));
+		js_add(o, "affected", report_scope_to_json(r->scope));
 	js_add(o, "steps", steps_to_json(p, r->unfinished ? NULL : results));
 	return o;
 }

@@ -50,6 +50,8 @@ void report_format(const struct report *r, const struct plan *p,
 /* The same as a value that the caller puts. */
 struct json_object *report_to_json(const struct report *r, const struct plan *p,
 				   const struct result *results);
+/* Which workspaces a narrowed run covers, and why: its `affected`. */
+struct json_object *report_scope_to_json(const struct scope *s);
 /* One step of it. */
 struct json_object *report_step_to_json(const struct job *job, const struct result *r);
 

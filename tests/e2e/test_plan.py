@@ -308,3 +308,65 @@ def own_tier(w):
     w.green("fast", secs=30)
     eq((w.tail("fast/1")[-1], w.tail("mid/1")), ("code 2", ["code 2"]), "codes of the inner runs")
     match("\n".join(w.tail("fast/1")), r"^geonosis: .+: .+", "what it said")
+
+
+def workspaces(w, *names):
+    w.write("package.json", '{"name": "root", "workspaces": ["packages/*"]}')
+    for n in names:
+        w.write("packages/%s/package.json" % n, '{"name": "%s"}' % n)
+
+
+@test("an exclude that leaves no workspace is refused: such a step measures nothing")
+def exclude_all(w):
+    workspaces(w, "a", "b")
+    w.tiers(fast=[{"command": "touch RAN # {workspace}", "per": "workspace", "exclude": ["packages/*"]}],
+            some=[{"command": "echo {workspace}", "per": "workspace", "exclude": ["packages/a"]}])
+    w.refused("verify", "fast", needles=["verify.fast[0].exclude", "measures nothing"])
+    w.green("some")
+    eq([s["id"] for s in w.report()["steps"]], ["some/1@packages/b"], "steps")
+
+
+@test("a dry run says of a step that it has nothing to run, and why")
+def dry_nothing(w):
+    workspaces(w, "a")
+    w.tiers(fast=["echo one", {"command": "echo {workspace}", "per": "workspace"}])
+    w.repository()
+    w.green("fast")
+    r = w.green("fast", "--affected", "--dry-run")
+    match(r.out, r"^ +fast/1 echo one$", "stdout")
+    match(r.out, r"^ +fast/2 echo \{workspace\} — nothing to run: no workspace is affected: nothing changed$", "stdout")
+
+
+@test("a dry run with --json is one event: steps with workspace and why, what is affected, repeats; nothing else")
+def dry_events(w):
+    workspaces(w, "a", "b")
+    w.tiers(fast=["sub", {"command": "echo {workspace}", "per": "workspace"}, "sub"], sub=["echo sub"])
+    w.repository()
+    r = w.green("fast", "--dry-run", "--json")
+    eq(len(r.lines()), 1, "lines")
+    e = json.loads(r.out)
+    eq((e["event"], e["tier"], e["repeats"]), ("plan", "fast", [{"tier": "sub", "in": "fast"}]), "event")
+    eq([(s["id"], s.get("workspace")) for s in e["steps"]],
+       [("sub/1", None), ("fast/1@packages/a", "packages/a"), ("fast/1@packages/b", "packages/b")], "steps")
+    assert not w.exists(".geonosis"), "it wrote"
+    w.green("fast")
+    w.write("packages/a/x.js", "x")
+    e = json.loads(w.green("fast", "--affected", "--dry-run", "--json").out)
+    eq([s["workspace"] for s in e["affected"]["workspaces"] if s["selected"]], ["packages/a"], "affected")
+    has(e["steps"][1]["why"], "packages/a/x.js", "why")
+    starts = [json.loads(x) for x in w.green("fast", "--affected", "--json").lines()]
+    eq((starts[0]["event"], starts[0]["affected"]), ("start", e["affected"]), "start")
+
+
+@test("--prove with a tier is refused: it proves the program, and no tier")
+def prove_no_tier(w):
+    w.tiers(fast=["touch RAN"])
+    w.refused("verify", "--prove", "fast", needles=["verify prove fast"])
+
+
+@test("a reader of stderr that leaves before the first warning ends no run")
+def stderr_gone(w):
+    w.config({"verify": {"fast": ["true"]}, "budget": {"fast": 1}})
+    r = w.shell('"$0" verify fast 2>&1 >/dev/null | :; exit ${PIPESTATUS[0]}', program="bash -o pipefail")
+    has(w.verify("fast").err, "WARN", "stderr")
+    eq((r.code, w.report()["ok"]), (0, True), "exit code and report")
