@@ -113,9 +113,8 @@ record_is_sound(struct json_object *o, const char *tier)
 	return field_is(o, "seal", seal);
 }
 
-/* Only what this user wrote, and nobody else could have. */
-static bool
-file_is_ours(const char *path)
+bool
+record_file_is_ours(const char *path)
 {
 	struct stat st;
 
@@ -131,7 +130,7 @@ record_read(const char *tier, struct record *ret_record)
 	char *path = record_path(tier);
 	bool is_there, moves = false;
 
-	is_there = file_is_ours(path) &&
+	is_there = record_file_is_ours(path) &&
 		   js_read(path, RECORD_BYTES_MAX, &o, &ignored) == 0 &&
 		   record_is_sound(o, tier);
 	(void)js_get_bool(o, "movesMark", &moves);

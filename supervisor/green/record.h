@@ -32,6 +32,8 @@ struct record {
 		0   \
 	}
 
+/* Is it a regular file that this user wrote, and nobody else could have? */
+bool record_file_is_ours(const char *path);
 /* `.geonosis/green-<tier>.json`; freed by the caller. */
 char *record_path(const char *tier);
 /*

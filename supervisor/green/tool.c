@@ -11,6 +11,7 @@
 #include "ipc/mem.h"
 #include "supervisor/base/json.h"
 #include "supervisor/base/text.h"
+#include "supervisor/green/record.h"
 
 enum {
 	TOOL_NAME_MAX = 100,
@@ -105,16 +106,19 @@ tool_check(const char *name, const char *asked, struct buf *out, struct error *e
 	struct tree_key key = TREE_KEY_INIT;
 	struct error ignored = ERROR_INIT;
 	struct json_object *o = NULL;
-	const char *tree;
+	const char *tree, *is_of;
 	char *path;
 	int rc = 0;
 
 	if (name_check(name, err) < 0 || tool_tree(&key, err) < 0)
 		return -1;
 	path = tool_path(name);
-	if (js_read(path, TOOL_FILE_MAX, &o, &ignored) == 0) {
+	if (record_file_is_ours(path) &&
+	    js_read(path, TOOL_FILE_MAX, &o, &ignored) == 0) {
 		tree = js_get_string(o, "tree");
-		rc = tree != NULL && strcmp(tree, key.hex) == 0 && question_is(o, asked);
+		is_of = js_get_string(o, "name");
+		rc = is_of != NULL && strcmp(is_of, name) == 0 && tree != NULL &&
+		     strcmp(tree, key.hex) == 0 && question_is(o, asked);
 		if (rc == 1)
 			js_write(o, JS_PRETTY, out);
 	}
