@@ -32,6 +32,7 @@
 #include "worker/shell.h"
 
 enum {
+	ATTEND_QUIET_LOOKS = 3,	     /* that meet nobody new, before it is believed */
 	ATTEND_LOOKS_MAX = 50,	     /* at a session that is never at rest */
 	ATTEND_TICK_MS = 5,	     /* between looks at what is left of a session */
 	ATTEND_PIPE_BYTES = 1 << 20, /* for a command that prints much: fewer wake-ups */
@@ -49,15 +50,36 @@ struct attend {
 	pid_t shell;
 	int shell_pidfd;
 	int64_t started_ms;
-	int64_t kill_at_ms; /* -1: not stopping */
-	bool stopped;	    /* a signal was passed on */
-	int enter_errno;    /* why it is not where it was to go, or 0 */
+	int64_t kill_at_ms;	  /* -1: not stopping */
+	bool stopped;		  /* a signal was passed on */
+	int stop_signo;		  /* which */
+	struct session_seen told; /* who got it */
+	int enter_errno;	  /* why it is not where it was to go, or 0 */
 };
 
 static void
 attend_kill(const struct attend *a)
 {
 	(void)session_kill(a->shell, WORKER_KILL_LIMIT_MS);
+}
+
+/*
+ * The signal that stops the command, to whoever of its session has not had it: a look at
+ * a session misses what is being forked, so it is looked at until nobody new is met.
+ */
+static void
+attend_tell(struct attend *a)
+{
+	int quiet = 0;
+	int i;
+
+	/* The shell that dies of it is met as dying until it is reaped, later. */
+	for (i = 0; i < ATTEND_LOOKS_MAX && quiet < ATTEND_QUIET_LOOKS; i++)
+		quiet = session_signal_new(a->shell, a->stop_signo, &a->told).alive > 0
+			    ? 0
+			    : quiet + 1;
+	/* One that is stopped takes the signal only when it is continued. */
+	(void)session_signal(a->shell, SIGCONT);
 }
 
 /* Pass a signal on to the session and set the deadline for those that stay. */
@@ -71,9 +93,9 @@ attend_stop(struct attend *a, int signo)
 		a->kill_at_ms = clock_now_ms();
 		return;
 	}
-	(void)session_signal(a->shell, signo);
-	/* One that is stopped takes the signal only when it is continued. */
-	(void)session_signal(a->shell, SIGCONT);
+	a->stop_signo = signo;
+	session_seen_release(&a->told);
+	attend_tell(a);
 	if (a->kill_at_ms < 0 || deadline < a->kill_at_ms)
 		a->kill_at_ms = deadline;
 }
@@ -235,12 +257,14 @@ attend_clear(struct attend *a)
 
 	if (attend_reap_others() < 0)
 		return;
-	/* What is being stopped has its signal already, and its time to act on it. */
 	/* Counted before: one that is ended may end others by itself (timeout does). */
 	left = attend_sweep(a, 0);
 	if (left == 0)
 		return;
-	if (!a->stopped)
+	/* What is being stopped has its signal, and its time to act on it. */
+	if (a->stopped)
+		attend_tell(a);
+	else
 		(void)session_signal(a->shell, SIGTERM);
 	(void)session_signal(a->shell, SIGCONT);
 	a->outcome.leaked = (unsigned)left;

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,17 @@
 
 #include "ipc/clock.h"
 #include "ipc/fd.h"
+#include "ipc/mem.h"
 
 enum {
 	SESSION_TICK_MS = 2,
 	/* Looks that met only what was dying (on a busy machine, somebody else's). */
 	SESSION_RESTLESS_MAX = 20,
+};
+
+struct session_process {
+	pid_t pid;
+	uint64_t begun; /* clock ticks since boot */
 };
 
 enum membership {
@@ -35,11 +42,12 @@ enum membership {
  * still run.
  */
 static enum membership
-process_membership(int proc_fd, const char *pid, pid_t session)
+process_membership(int proc_fd, const char *pid, pid_t session, uint64_t *ret_begun)
 {
 	char path[64], text[512];
 	const char *p;
 	char state;
+	unsigned long long begun;
 	int sid, threads;
 	ssize_t n;
 	int fd;
@@ -55,42 +63,62 @@ process_membership(int proc_fd, const char *pid, pid_t session)
 	text[n] = '\0';
 	/* The command's name, in parentheses, may hold anything: read after the last. */
 	p = strrchr(text, ')');
-	if (p == NULL ||
-	    sscanf(
-		p + 1,
-		" %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
-		&state, &sid, &threads) != 3)
+	if (p == NULL || sscanf(p + 1,
+				" %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+				"%*d %*d %*d %d %*d %llu",
+				&state, &sid, &threads, &begun) != 4)
 		return MEMBER_NOT;
 	if (sid != session)
 		return MEMBER_NOT;
+	*ret_begun = begun;
 	return state == 'X' || (state == 'Z' && threads <= 1) ? MEMBER_DYING
 							      : MEMBER_ALIVE;
 }
 
+/* True when it is new: it is remembered. */
+static bool
+seen_add(struct session_seen *seen, pid_t pid, uint64_t begun)
+{
+	size_t i;
+
+	for (i = 0; i < seen->nitems; i++)
+		if (seen->items[i].pid == pid && seen->items[i].begun == begun)
+			return false;
+	seen->items =
+	    xgrow(seen->items, seen->nitems + 1, &seen->room, sizeof(*seen->items));
+	seen->items[seen->nitems++] = (struct session_process){ pid, begun };
+	return true;
+}
+
+/* `seen` NULL: everybody; else those that are not in it, who are counted alone. */
 static enum membership
-process_signal(int proc_fd, const char *name, pid_t session, int signo)
+process_signal(int proc_fd, const char *name, pid_t session, int signo,
+	       struct session_seen *seen)
 {
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	enum membership m;
+	uint64_t begun = 0;
 	int fd;
 
 	if (pid <= 1 || pid == getpid())
 		return MEMBER_NOT;
-	m = process_membership(proc_fd, name, session);
-	if (m != MEMBER_ALIVE || signo == 0)
+	m = process_membership(proc_fd, name, session, &begun);
+	if (m != MEMBER_ALIVE || (signo == 0 && seen == NULL))
 		return m;
 	fd = pidfd_open(pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? MEMBER_DYING : MEMBER_ALIVE;
-	m = process_membership(proc_fd, name, session);
+	m = process_membership(proc_fd, name, session, &begun);
+	if (m == MEMBER_ALIVE && seen != NULL && !seen_add(seen, pid, begun))
+		m = MEMBER_NOT;
 	if (m == MEMBER_ALIVE)
 		(void)pidfd_send_signal(fd, signo, NULL, 0);
 	fd_close(&fd);
 	return m;
 }
 
-struct session_scan
-session_signal(pid_t session, int signo)
+static struct session_scan
+session_scan(pid_t session, int signo, struct session_seen *seen)
 {
 	struct session_scan scan = { 0, 0 };
 	struct dirent *e;
@@ -105,12 +133,31 @@ session_signal(pid_t session, int signo)
 		enum membership m = MEMBER_NOT;
 
 		if (isdigit((unsigned char)e->d_name[0]))
-			m = process_signal(dirfd(proc), e->d_name, session, signo);
+			m = process_signal(dirfd(proc), e->d_name, session, signo, seen);
 		scan.alive += m == MEMBER_ALIVE;
 		scan.dying += m == MEMBER_DYING;
 	}
 	(void)closedir(proc);
 	return scan;
+}
+
+struct session_scan
+session_signal(pid_t session, int signo)
+{
+	return session_scan(session, signo, NULL);
+}
+
+struct session_scan
+session_signal_new(pid_t session, int signo, struct session_seen *seen)
+{
+	return session_scan(session, signo, seen);
+}
+
+void
+session_seen_release(struct session_seen *seen)
+{
+	free(seen->items);
+	*seen = (struct session_seen)SESSION_SEEN_INIT;
 }
 
 int

@@ -7,6 +7,7 @@
 #ifndef WORKER_SESSION_H
 #define WORKER_SESSION_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /*
@@ -24,6 +25,27 @@ struct session_scan {
  * read again once the process is held by a pidfd.
  */
 struct session_scan session_signal(pid_t session, int signo);
+/* Processes that a signal was sent to: each by its number and the time it began. */
+struct session_seen {
+	struct session_process *items;
+	size_t nitems;
+	size_t room;
+};
+
+#define SESSION_SEEN_INIT  \
+	{                  \
+		NULL, 0, 0 \
+	}
+
+/*
+ * Send a signal to those processes of a session that have not been sent one yet, and
+ * remember them.  A process gets it once, however often this is called; `alive` counts
+ * the new ones.
+ */
+struct session_scan session_signal_new(pid_t session, int signo,
+				       struct session_seen *seen);
+void session_seen_release(struct session_seen *seen);
+
 /*
  * SIGKILL until nothing of the session lives or dies, for at most limit_ms (a process in
  * uninterruptible sleep, or another user's, may outlive it).  Returns how many

@@ -54,7 +54,7 @@ child_set_descriptors(const struct shell_start *s)
 
 	if (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0)
 		return -1;
-	if (s->jobserver[0] >= 0) {
+	if (s->jobserver[0] > WORKER_JOBSERVER_WRITE) {
 		if (dup2(s->jobserver[0], WORKER_JOBSERVER_READ) < 0 ||
 		    dup2(s->jobserver[1], WORKER_JOBSERVER_WRITE) < 0)
 			return -1;

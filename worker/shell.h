@@ -13,7 +13,8 @@ struct shell_start {
 	const char *text;
 	char *const *env;
 	int output_fd; /* becomes 1 and 2; 0 is the caller's */
-	/* Both -1, or above 4: they become WORKER_JOBSERVER_READ and _WRITE. */
+	/* Both above 4, else there is none: they become WORKER_JOBSERVER_READ and _WRITE.
+	 */
 	int jobserver[2];
 	/*
 	 * Written by the child before it can be the parent of anything, in memory that
