@@ -253,13 +253,6 @@ static int
 pipeline_run_jobs(struct pipeline *p, const struct local_options *lo,
 		  struct run_outcome *ret_outcome, struct error *err)
 {
-	struct run_options options = {
-		.jobs = p->jobs.count,
-		.retries = p->request->retries,
-		.keep_going = p->request->keep_going,
-		.machine = &p->machine,
-		.exclusive = p->exclusive,
-	};
 	struct run_observer observer = {
 		.ctx = p,
 		.job_wait = tell_job_wait,
@@ -271,10 +264,19 @@ pipeline_run_jobs(struct pipeline *p, const struct local_options *lo,
 	};
 	struct local *local = local_new(&p->plan, lo);
 	struct engine engine = local_engine(local);
+	struct run_options options = {
+		.jobs = p->jobs.count,
+		.retries = p->request->retries,
+		.keep_going = p->request->keep_going,
+		.machine = &p->machine,
+		.exclusive = p->exclusive,
+		.engine = &engine,
+		.signals = &p->signals,
+		.observer = &observer,
+	};
 	int rc;
 
-	rc = run_execute(&p->plan, &options, &engine, &p->signals, &observer, p->results,
-			 ret_outcome, err);
+	rc = run_execute(&p->plan, &options, p->results, ret_outcome, err);
 	local_free(local);
 	return rc;
 }

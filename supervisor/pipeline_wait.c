@@ -44,6 +44,7 @@ int
 pipeline_take_machine(struct pipeline *p, struct error *err)
 {
 	struct slot_wish wish = { .exclusive = true, .label = p->tier->name };
+	struct machine_wait wait;
 	struct buf holders = BUF_INIT;
 	int signo = 0;
 	int rc;
@@ -52,9 +53,14 @@ pipeline_take_machine(struct pipeline *p, struct error *err)
 		return 0;
 	if (slot_request(p->machine.slots, &wish, &p->exclusive, err) < 0)
 		return -1;
-	rc = machine_wait(&p->machine, p->exclusive,
-			  clock_now_ms() + p->request->exclusive_wait_ms, &p->signals,
-			  tell_exclusive_wait, p, &signo, err);
+	wait = (struct machine_wait){
+		.slot = p->exclusive,
+		.deadline_ms = clock_now_ms() + p->request->exclusive_wait_ms,
+		.signals = &p->signals,
+		.tell = tell_exclusive_wait,
+		.ctx = p,
+	};
+	rc = machine_wait(&p->machine, &wait, &signo, err);
 	if (rc < 0 || signo != 0)
 		return rc < 0 ? -1 : signo;
 	if (rc == 1)

@@ -185,6 +185,11 @@ gate_run_on_slots(struct machine *machine, const struct slot_wish *wish,
 		  int64_t deadline_ms, char *argv[], struct error *err)
 {
 	struct signals signals = { .fd = -1 };
+	struct machine_wait wait = {
+		.deadline_ms = deadline_ms,
+		.signals = &signals,
+		.tell = tell_wait,
+	};
 	struct buf holders = BUF_INIT;
 	struct slot *slot = NULL;
 	sigset_t saved;
@@ -200,8 +205,8 @@ gate_run_on_slots(struct machine *machine, const struct slot_wish *wish,
 	}
 	if (slot_request(machine->slots, wish, &slot, err) < 0)
 		goto out;
-	rc = machine_wait(machine, slot, deadline_ms, &signals, tell_wait, NULL, &signo,
-			  err);
+	wait.slot = slot;
+	rc = machine_wait(machine, &wait, &signo, err);
 	if (signo != 0) {
 		code = 128 + signo;
 	} else if (rc == 0) {

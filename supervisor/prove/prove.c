@@ -259,11 +259,6 @@ static int
 prove_run_steps(struct prove *p, const struct prover_setup *setup,
 		struct run_outcome *ret_outcome, struct error *err)
 {
-	const struct run_options options = {
-		.jobs = p->jobs.count,
-		.keep_going = true,
-		.machine = &p->machine,
-	};
 	const struct run_observer observer = {
 		.ctx = p,
 		.job_wait = tell_wait,
@@ -273,14 +268,21 @@ prove_run_steps(struct prove *p, const struct prover_setup *setup,
 	struct result *results = xcalloc(p->run_plan.njobs + 1, sizeof(*results));
 	struct provers *provers = provers_new(setup, p->steps, p->step_of, p->proofs);
 	const struct engine engine = provers_engine(provers);
+	const struct run_options options = {
+		.jobs = p->jobs.count,
+		.keep_going = true,
+		.machine = &p->machine,
+		.engine = &engine,
+		.signals = &p->signals,
+		.observer = &observer,
+	};
 	size_t i;
 	int rc;
 
 	for (i = 0; i < p->run_plan.njobs; i++)
 		results[i] = (struct result)RESULT_INIT;
 	worker_adopt_orphans();
-	rc = run_execute(&p->run_plan, &options, &engine, &p->signals, &observer, results,
-			 ret_outcome, err);
+	rc = run_execute(&p->run_plan, &options, results, ret_outcome, err);
 	for (i = 0; i < p->run_plan.njobs; i++)
 		result_release(&results[i]);
 	free(results);

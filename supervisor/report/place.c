@@ -360,7 +360,12 @@ target_replace(const char *given, const struct target *t, const char *bytes, siz
 	if (file_save(t->path, bytes, n, err) == 0)
 		return 0;
 	errno = err->errnum;
-	return target_error(given, t, err);
+	(void)target_error(given, t, err);
+	if (err->errnum == ENOENT)
+		return error_wrap(err, "the directory of the report has gone while the "
+				       "steps ran (git clean, rm?); keep it, or give "
+				       "--report a place that stays");
+	return -1;
 }
 
 /* `stream`: whether this is the one report that a device or a fifo gets. */

@@ -6,6 +6,7 @@
  */
 #include "supervisor/run/local.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -157,6 +158,20 @@ fail:
 	return -1;
 }
 
+/* What a full machine is told with: the remedy. */
+static int
+start_refuse(struct error *err)
+{
+	static const int full[] = { EMFILE, ENFILE, EAGAIN, ENOMEM };
+	size_t i;
+
+	for (i = 0; i < sizeof(full) / sizeof(full[0]); i++)
+		if (err->errnum == full[i])
+			return error_wrap(err, "no room for one more step at once "
+					       "(give fewer --jobs, or raise ulimit)");
+	return -1;
+}
+
 /* A spare that was killed meanwhile takes no order: then another is made. */
 static struct task *
 local_take_spare(struct local *l, const struct worker_order *wo, int hold_fd)
@@ -188,10 +203,10 @@ local_start(void *ctx, const struct engine_order *order, struct task **ret_task,
 	t = local_take_spare(l, &wo, order->hold_fd);
 	if (t == NULL) {
 		if (task_new(l, &t, err) < 0)
-			return -1;
+			return start_refuse(err);
 		if (worker_start(t->worker, &wo, order->hold_fd, err) < 0) {
 			task_free(t);
-			return -1;
+			return start_refuse(err);
 		}
 	}
 	t->job = order->job;

@@ -234,13 +234,13 @@ machine_holders(const struct machine *s, struct buf *b)
 
 /* Tell, where it is another answer than the last one. */
 static void
-machine_tell(const struct machine *s, char **last, machine_wait_fn *tell, void *ctx)
+machine_tell(const struct machine *s, const struct machine_wait *w, char **last)
 {
 	struct buf holders = BUF_INIT;
 
 	machine_holders(s, &holders);
 	if (*last == NULL || strcmp(*last, buf_text(&holders)) != 0) {
-		tell(ctx, buf_text(&holders));
+		w->tell(w->ctx, buf_text(&holders));
 		free(*last);
 		*last = buf_steal(&holders);
 	}
@@ -248,30 +248,29 @@ machine_tell(const struct machine *s, char **last, machine_wait_fn *tell, void *
 }
 
 int
-machine_wait(struct machine *s, struct slot *r, int64_t deadline_ms,
-	     struct signals *signals, machine_wait_fn *tell, void *ctx, int *ret_signal,
+machine_wait(const struct machine *s, const struct machine_wait *w, int *ret_signal,
 	     struct error *err)
 {
 	char *last = NULL;
-	int rc = slot_state(r) == SLOT_HELD ? 1 : 0;
+	int rc = slot_state(w->slot) == SLOT_HELD ? 1 : 0;
 
 	*ret_signal = 0;
 	while (rc == 0 && *ret_signal == 0) {
 		int64_t until = clock_now_ms() + MACHINE_RETELL_MS;
 
-		machine_tell(s, &last, tell, ctx);
-		if (deadline_ms >= 0 && deadline_ms < until)
-			until = deadline_ms;
-		rc = slot_wait(r, until, signals->fd, err);
+		machine_tell(s, w, &last);
+		if (w->deadline_ms >= 0 && w->deadline_ms < until)
+			until = w->deadline_ms;
+		rc = slot_wait(w->slot, until, w->signals->fd, err);
 		if (rc != 0)
 			break;
-		*ret_signal = signals_read(signals);
-		if (deadline_ms >= 0 && clock_now_ms() >= deadline_ms)
+		*ret_signal = signals_read(w->signals);
+		if (w->deadline_ms >= 0 && clock_now_ms() >= w->deadline_ms)
 			break;
 	}
 	free(last);
 	/* One that came with the slots, or before, is not to be lost on what follows. */
-	if (rc == 1 && (*ret_signal = signals_read(signals)) != 0)
+	if (rc == 1 && (*ret_signal = signals_read(w->signals)) != 0)
 		rc = 0;
 	return rc;
 }

@@ -51,16 +51,21 @@ int machine_budget_set(unsigned budget, struct error *err);
  */
 void machine_holders(const struct machine *s, struct buf *b);
 
-/* Told when a wait begins and when those in the way have changed. */
-typedef void machine_wait_fn(void *ctx, const char *holders);
+struct machine_wait {
+	struct slot *slot;	 /* the request that is waited for */
+	int64_t deadline_ms;	 /* clock_now_ms; negative: none */
+	struct signals *signals; /* that end the wait */
+	/* Told when the wait begins and when those in the way have changed. */
+	void (*tell)(void *ctx, const char *holders);
+	void *ctx;
+};
 
 /*
- * Wait until a request is held: 1; 0 past the deadline (clock_now_ms, negative: none);
- * -1 with *err.  A signal ends the wait: *ret_signal, and 0.
+ * Wait until a request is held: 1; 0 past the deadline; -1 with *err.  A signal ends the
+ * wait: *ret_signal, and 0.
  */
-int machine_wait(struct machine *s, struct slot *r, int64_t deadline_ms,
-		 struct signals *signals, machine_wait_fn *tell, void *ctx,
-		 int *ret_signal, struct error *err);
+int machine_wait(const struct machine *s, const struct machine_wait *w, int *ret_signal,
+		 struct error *err);
 
 /*
  * May something exclusive be asked for here?  Refused inside a hold that is not exclusive

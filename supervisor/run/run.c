@@ -482,22 +482,21 @@ run_tell_skipped(const struct run *r)
 }
 
 int
-run_execute(const struct plan *p, const struct run_options *o,
-	    const struct engine *engine, struct signals *signals,
-	    const struct run_observer *observer, struct result *results,
+run_execute(const struct plan *p, const struct run_options *o, struct result *results,
 	    struct run_outcome *ret_outcome, struct error *err)
 {
 	struct run r = {
 		.plan = p,
 		.options = o,
-		.engine = engine,
-		.observer = observer,
-		.signals = signals,
+		.engine = o->engine,
+		.observer = o->observer,
+		.signals = o->signals,
 		.results = results,
 		.room = o->jobs < p->njobs ? o->jobs : p->njobs,
 		.kill_at_ms = -1,
-		.tick_at_ms =
-		    observer->tick_ms > 0 && observer->tick != NULL ? clock_now_ms() : -1,
+		.tick_at_ms = o->observer->tick_ms > 0 && o->observer->tick != NULL
+				  ? clock_now_ms()
+				  : -1,
 	};
 	int rc;
 

@@ -48,6 +48,9 @@ struct run_options {
 	bool keep_going;
 	struct machine *machine;      /* where slots are asked for */
 	const struct slot *exclusive; /* the machine, where the run holds it; else NULL */
+	const struct engine *engine;  /* what runs the jobs */
+	struct signals *signals;      /* that end the run */
+	const struct run_observer *observer;
 };
 
 struct run_outcome {
@@ -59,9 +62,7 @@ struct run_outcome {
  * Run all of the plan.  `results` has room for one item a job, each RESULT_INIT; it is
  * whole afterwards whatever happened.  Fails only where nothing can be waited for.
  */
-int run_execute(const struct plan *p, const struct run_options *o,
-		const struct engine *engine, struct signals *signals,
-		const struct run_observer *observer, struct result *results,
+int run_execute(const struct plan *p, const struct run_options *o, struct result *results,
 		struct run_outcome *ret_outcome, struct error *err);
 
 #endif

@@ -31,15 +31,18 @@ made_run_plan(const struct run_case *k, struct plan plan, int tick_ms, bool is_o
 {
 	struct slots_config config = { .budget = k->budget > 0 ? k->budget : 64 };
 	struct machine machine = MACHINE_INIT;
+	struct run_observer observer = { 0 };
+	struct error err = ERROR_INIT;
+	struct engine engine;
 	struct run_options o = {
 		.jobs = k->jobs > 0 ? k->jobs : 1,
 		.retries = k->retries,
 		.keep_going = k->keep_going,
 		.machine = &machine,
+		.engine = &engine,
+		.signals = &signals_now,
+		.observer = &observer,
 	};
-	struct run_observer observer = { 0 };
-	struct error err = ERROR_INIT;
-	struct engine engine;
 
 	*m = (struct made){ .plan = plan };
 	m->results = xcalloc(m->plan.njobs, sizeof(*m->results));
@@ -57,9 +60,8 @@ made_run_plan(const struct run_case *k, struct plan plan, int tick_ms, bool is_o
 	observer.tick_ms = tick_ms;
 	if (k->raise_first != 0)
 		(void)raise(k->raise_first);
-	cr_expect_eq(run_execute(&m->plan, &o, &engine, &signals_now, &observer,
-				 m->results, &m->outcome, &err),
-		     0, "%s", err.text);
+	cr_expect_eq(run_execute(&m->plan, &o, m->results, &m->outcome, &err), 0, "%s",
+		     err.text);
 	slots_free(machine.slots);
 }
 

@@ -69,10 +69,17 @@ run_real(const char *shape, const char *const *commands, unsigned jobs, unsigned
 		.log_dir = "logs",
 		.log_dir_fd = log_dir_fd,
 	};
-	struct run_options o = { .jobs = jobs, .retries = retries, .machine = &machine };
 	struct run_observer nobody = { 0 };
 	struct error err = ERROR_INIT;
 	struct engine engine;
+	struct run_options o = {
+		.jobs = jobs,
+		.retries = retries,
+		.machine = &machine,
+		.engine = &engine,
+		.signals = &signals_now,
+		.observer = observer != NULL ? observer : &nobody,
+	};
 	struct local *local;
 
 	*r = (struct real){ 0 };
@@ -87,10 +94,8 @@ run_real(const char *shape, const char *const *commands, unsigned jobs, unsigned
 		     err.text);
 	local = local_new(&r->plan, &lo);
 	engine = local_engine(local);
-	cr_expect_eq(run_execute(&r->plan, &o, &engine, &signals_now,
-				 observer != NULL ? observer : &nobody, r->results,
-				 &r->outcome, &err),
-		     0, "%s", err.text);
+	cr_expect_eq(run_execute(&r->plan, &o, r->results, &r->outcome, &err), 0, "%s",
+		     err.text);
 	local_free(local);
 	slots_free(machine.slots);
 }
