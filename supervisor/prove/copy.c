@@ -33,6 +33,7 @@ struct copy_message {
 	int32_t kind; /* COPY_NONE: it failed */
 	int32_t is_guarded;
 	int32_t nfds; /* that come with it: the mount namespace, the user namespace */
+	char commit[DIGEST_HEX_SIZE];
 	struct error error;
 };
 
@@ -126,7 +127,7 @@ making_history(struct making *m, struct error *err)
 	int rc = 0;
 
 	if (c->has_history)
-		rc = history_make(&m->history, root, c->store, err);
+		rc = history_make(&m->history, root, c->store, m->message.commit, err);
 	free(root);
 	return rc;
 }
@@ -288,6 +289,7 @@ copy_finish(struct copy *c, struct error *err)
 				 "copy: no descriptor of its namespace");
 	c->kind = m.kind == COPY_OVERLAY ? COPY_OVERLAY : COPY_PORTABLE;
 	c->is_guarded = m.is_guarded != 0;
+	memcpy(c->commit, m.commit, sizeof(c->commit));
 	if (c->kind == COPY_OVERLAY) {
 		c->root = xstrdup(c->ground->root);
 		c->dir = xstrdup(c->ground->dir);

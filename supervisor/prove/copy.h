@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "git/digest.h"
 #include "ipc/error.h"
 #include "supervisor/prove/ground.h"
 #include "supervisor/prove/manifest.h"
@@ -30,6 +31,7 @@ struct copy {
 	char *store;	     /* that directory, absolute */
 	char *root;	     /* top of the copy, as a step sees it */
 	char *dir;	     /* the working directory in it, likewise */
+	char commit[DIGEST_HEX_SIZE]; /* of a copy with history, else "" */
 	struct mounts mounts;
 	pid_t maker;
 	int maker_fd; /* readable when the maker has something to say, or is gone */

@@ -108,8 +108,10 @@ environment_clear_git(void)
 		(void)setenv(v[0], v[1], 1);
 }
 
+/* `answer` is the caller's, and empty. */
 static int
-git_run(const char *root, const char *const *arguments, struct error *err)
+git_ask(const char *root, const char *const *arguments, struct buf *answer,
+	struct error *err)
 {
 	/* Whoever owns the files: the copy is ours. */
 	const char *argv[16] = { "git", "-c", "safe.directory=*", "-C", root };
@@ -118,16 +120,24 @@ git_run(const char *root, const char *const *arguments, struct error *err)
 		.max = HISTORY_ANSWER_MAX,
 		.timeout_ms = HISTORY_TIMEOUT_MS,
 	};
-	struct buf answer = BUF_INIT;
 	size_t n = 5;
 
 	while (*arguments != NULL)
 		argv[n++] = *arguments++;
 	argv[n] = NULL;
-	if (process_ask(&q, &answer, err) < 0)
+	if (process_ask(&q, answer, err) < 0)
 		return error_wrap(err, "history: git %s", argv[5]);
-	buf_release(&answer);
 	return 0;
+}
+
+static int
+git_run(const char *root, const char *const *arguments, struct error *err)
+{
+	struct buf answer = BUF_INIT;
+	int rc = git_ask(root, arguments, &answer, err);
+
+	buf_release(&answer);
+	return rc;
 }
 
 /*
@@ -188,6 +198,7 @@ history_add(const struct history *h, const char *root, const char *store,
 		rc = forced_write(h, root, list, &any, err);
 	if (rc == 0 && any)
 		rc = git_run(root, forced, err);
+	(void)unlink(list);
 	free(from);
 	free(list);
 	return rc;
@@ -210,9 +221,27 @@ history_exclude(const struct history *h, const char *root, struct error *err)
 	return rc;
 }
 
+static int
+history_read_head(const char *root, char ret_commit[DIGEST_HEX_SIZE], struct error *err)
+{
+	static const char *const question[] = { "rev-parse", "HEAD", NULL };
+	struct buf answer = BUF_INIT;
+	int rc = git_ask(root, question, &answer, err);
+	size_t n = strcspn(buf_text(&answer), "\n");
+
+	if (rc == 0 && n >= DIGEST_HEX_SIZE)
+		rc = error_set(err, ERROR_DATA, "history: git rev-parse: no commit");
+	if (rc == 0) {
+		memcpy(ret_commit, buf_text(&answer), n);
+		ret_commit[n] = '\0';
+	}
+	buf_release(&answer);
+	return rc;
+}
+
 int
 history_make(const struct history *h, const char *root, const char *store,
-	     struct error *err)
+	     char ret_commit[DIGEST_HEX_SIZE], struct error *err)
 {
 	static const char *const init[] = { "init", "-q", "--template=", "-b",
 					    "main", ".",  NULL };
@@ -232,7 +261,7 @@ history_make(const struct history *h, const char *root, const char *store,
 	if (git_run(root, init, err) < 0 || history_exclude(h, root, err) < 0 ||
 	    history_add(h, root, store, err) < 0)
 		return -1;
-	if (git_run(root, commit, err) < 0)
+	if (git_run(root, commit, err) < 0 || git_run(root, mark, err) < 0)
 		return -1;
-	return git_run(root, mark, err);
+	return history_read_head(root, ret_commit, err);
 }

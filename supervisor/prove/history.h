@@ -6,6 +6,7 @@
 #ifndef SUPERVISOR_PROVE_HISTORY_H
 #define SUPERVISOR_PROVE_HISTORY_H
 
+#include "git/digest.h"
 #include "ipc/buf.h"
 #include "ipc/error.h"
 #include "supervisor/prove/ground.h"
@@ -25,10 +26,11 @@ struct history {
 void history_read(const struct ground *g, struct history *ret_history);
 /*
  * Make the repository at `root`, a copy without one.  `store` is a directory for a file
- * of ours.  Changes this process' environment: no variable of git's is left.
+ * of ours.  Changes this process' environment: no variable of git's is left.  *ret_commit
+ * is the commit's id.
  */
 int history_make(const struct history *h, const char *root, const char *store,
-		 struct error *err);
+		 char ret_commit[DIGEST_HEX_SIZE], struct error *err);
 void history_release(struct history *h);
 
 /*

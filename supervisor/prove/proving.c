@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "git/changed.h"
+#include "ipc/buf.h"
 #include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
@@ -129,6 +131,31 @@ proving_keep_changes(struct proving *p, const struct changes *c)
 	}
 }
 
+/* A step that chooses by what changed is to see the plant. */
+static int
+proving_write_changes(struct proving *p, const struct changes *c, struct error *err)
+{
+	struct buf text = BUF_INIT;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < c->nkept; i++) {
+		char *path, *line;
+
+		if (strncmp(c->paths[i], ".git/", 5) == 0)
+			continue;
+		path = reach_path(p->setup->ground, c->paths[i]);
+		line = path_quote(path);
+		buf_printf(&text, "%s\n", line);
+		free(line);
+		free(path);
+	}
+	p->changed_file = xasprintf("%s/changed", p->copy.store);
+	rc = file_save(p->changed_file, buf_text(&text), text.len, err);
+	buf_release(&text);
+	return rc;
+}
+
 static int
 proving_plant(struct proving *p)
 {
@@ -152,7 +179,8 @@ proving_plant(struct proving *p)
 	if (changes.count == 0)
 		rc = proving_settle(p, PROOF_NOTHING_CHANGED);
 	else if (reach_find(p->setup->ground, p->setup->scope, &changes, &p->is_reached,
-			    &err) < 0)
+			    &err) < 0 ||
+		 proving_write_changes(p, &changes, &err) < 0)
 		rc = proving_trouble(p, &err);
 	changes_release(&changes);
 	return rc;
@@ -263,6 +291,8 @@ proving_finish(struct proving *p)
 	/* Nothing that is heavy is left: whoever waits for the slots may have them. */
 	fd_close(&p->hold_fd);
 	proving_check_tree(p);
+	if (p->changed_file != NULL)
+		(void)unlink(p->changed_file);
 	if (p->copy.name != NULL &&
 	    copy_remove(&p->copy, &p->proof->copy_bytes, &err) < 0 &&
 	    p->proof->outcome != PROOF_NOT_RUN)

@@ -51,7 +51,8 @@ struct proving {
 	struct worker_outcome outcome; /* of the last phase */
 	struct findings findings;      /* likewise */
 	struct witness before;
-	bool *is_reached; /* workspaces, by the plant; NULL: not known yet */
+	char *changed_file; /* what the plant changed, for steps; NULL before the plant */
+	bool *is_reached;   /* workspaces, by the plant; NULL: not known yet */
 };
 
 /* --- proving_phase.c --- */

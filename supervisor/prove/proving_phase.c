@@ -130,6 +130,10 @@ phase_prepare(void *ctx, const struct worker_order *order, struct command *ret_c
 	environment_set(&env, "GEONOSIS_GATE_RUN", p->setup->run_id);
 	environment_set(&env, "GEONOSIS_SLOTS", number);
 	environment_set(&env, "GEONOSIS_HEAVY_SLOT_HELD", order->token);
+	if (p->copy.commit[0] != '\0')
+		environment_set(&env, "GEONOSIS_BASE", p->copy.commit);
+	if (p->changed_file != NULL)
+		environment_set(&env, "GEONOSIS_CHANGED_FILES", p->changed_file);
 	*ret_command = (struct command){
 		.text = p->phase->is_step ? bin_command(p->phase->command)
 					  : p->phase->command,

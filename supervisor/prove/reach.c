@@ -8,9 +8,8 @@
 #include "ipc/mem.h"
 #include "supervisor/project/affected.h"
 
-/* From the working directory: `../x` where it lies outside of it. */
-static char *
-path_from_dir(const struct ground *g, const char *path)
+char *
+reach_path(const struct ground *g, const char *path)
 {
 	const char *rel = g->rel;
 	struct buf b = BUF_INIT;
@@ -51,7 +50,7 @@ reach_find(const struct ground *g, const struct scope *s, const struct changes *
 	int rc;
 
 	for (i = 0; i < c->nkept; i++) {
-		paths[i] = path_from_dir(g, c->paths[i]);
+		paths[i] = reach_path(g, c->paths[i]);
 		changes[i].path = paths[i];
 	}
 	rc = affected_find(&in, &a, err);

@@ -13,6 +13,8 @@
 #include "supervisor/prove/ground.h"
 #include "supervisor/prove/manifest.h"
 
+/* A path from the top of the tree as one from the working directory: `../x` above it. */
+char *reach_path(const struct ground *g, const char *path);
 /*
  * *ret_reached has one item a workspace of the scope, and is the caller's.  The changes
  * are paths from the top of the tree.  A document is a change like any other here: the

@@ -408,6 +408,20 @@ def copy_environment(w, kind):
                                   "PATH": w.path("node_modules/.bin") + ":" + w.env["PATH"]})
 
 
+@each(KINDS, "{0}: a step is told what the plant changed, and what its history begins with")
+def told_changes(w, kind):
+    with_kind(w, kind)
+    w.write("a/f", "1\n")
+    w.write("a/geonosis.json", json.dumps({"verify": {"fast": [
+        proves("echo 2 >f; : >\"$(printf 'new\\001name')\"; touch ../top; git tag x", "based",
+               "sort $GEONOSIS_CHANGED_FILES; [ $(git rev-parse HEAD) = $GEONOSIS_BASE ] && echo based; exit 1",
+               history=True)]}}))
+    w.repository()
+    w.green("prove", "fast", cwd=w.path("a"))
+    tail = w.report("a/" + PROVE_REPORT)["steps"][0]["tail"]
+    eq(sorted(tail.split("\n")), sorted(['"new\\001name"', "../top", "f", "based"]), "what it is told")
+
+
 @test("the overlay sees what is mounted below the tree, and writes none of it")
 def overlay_submounts(w):
     with_kind(w, "overlay")
