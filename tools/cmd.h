@@ -22,6 +22,8 @@ int cmd_refuse(const struct error *err);
 
 /* Prints all of a text: EXIT_GREEN, or EXIT_REFUSED where it could not be written. */
 int cmd_print(const struct buf *text);
+/* At the end of a command that printed to stdout: its code, or EXIT_REFUSED as above. */
+int cmd_flush(int code);
 /* Prints the text of `--help`; returns as cmd_print(). */
 int cmd_usage(const struct command *c);
 

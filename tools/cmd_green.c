@@ -107,5 +107,5 @@ cmd_green(int argc, char *argv[])
 	opt_args_release(&args);
 	if (code == EXIT_REFUSED && err.kind != ERROR_NONE)
 		return cmd_refuse(&err);
-	return fflush(stdout) == 0 ? code : EXIT_REFUSED;
+	return cmd_flush(code);
 }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "ipc/buf.h"
-#include "ipc/fd.h"
 #include "supervisor/prove/proof_lines.h"
 #include "supervisor/prove/proof_report.h"
 #include "supervisor/prove/prove.h"
@@ -11,6 +10,7 @@
 #include "tools/cmd.h"
 #include "tools/help.h"
 #include "tools/opt.h"
+#include "tools/outlet.h"
 
 /* Where it is told; a reader that leaves ends no run. */
 struct teller {
@@ -22,7 +22,8 @@ struct teller {
 static void
 teller_flush(struct teller *t)
 {
-	if (!t->is_gone && fd_write(STDOUT_FILENO, buf_text(&t->line), t->line.len) < 0)
+	if (!t->is_gone &&
+	    outlet_write(STDOUT_FILENO, buf_text(&t->line), t->line.len) < 0)
 		t->is_gone = true;
 	buf_clear(&t->line);
 }
@@ -33,7 +34,7 @@ tell_warn(void *ctx, const char *text)
 	struct teller *t = ctx;
 
 	lines_warn(&t->line, text);
-	(void)fd_write(STDERR_FILENO, buf_text(&t->line), t->line.len);
+	(void)outlet_write(STDERR_FILENO, buf_text(&t->line), t->line.len);
 	buf_clear(&t->line);
 }
 

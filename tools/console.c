@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "ipc/fd.h"
 #include "supervisor/report/events.h"
 #include "supervisor/report/lines.h"
+#include "tools/outlet.h"
 
 void
 console_open(struct console *c, bool is_json)
@@ -16,14 +16,15 @@ console_open(struct console *c, bool is_json)
 		live_open(&c->live);
 }
 
-/* Print the line, if any, above the live region.  A reader that left is left in peace. */
+/* Print the line, if any, above the live region.  A reader that left is left in peace,
+ * and one that stood still when the run was to end. */
 static void
 console_flush(struct console *c)
 {
 	struct buf out = BUF_INIT;
 
 	live_print(&c->live, buf_text(&c->line), c->line.len, &out);
-	if (!c->is_gone && fd_write(STDOUT_FILENO, buf_text(&out), out.len) < 0)
+	if (!c->is_gone && outlet_write(STDOUT_FILENO, buf_text(&out), out.len) < 0)
 		c->is_gone = true;
 	buf_release(&out);
 	buf_clear(&c->line);
@@ -41,7 +42,7 @@ console_warn(void *ctx, const char *text)
 	if (c->live.is_on)
 		console_flush(c);
 	lines_warn(&line, text);
-	(void)fd_write(STDERR_FILENO, buf_text(&line), line.len);
+	(void)outlet_write(STDERR_FILENO, buf_text(&line), line.len);
 	buf_release(&line);
 }
 

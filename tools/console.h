@@ -13,7 +13,7 @@
 
 struct console {
 	bool is_json;
-	bool is_gone; /* the reader left: the run goes on in silence */
+	bool is_gone; /* the reader left, or stands still: the run goes on in silence */
 	struct live live;
 	struct buf line; /* what is to be printed next */
 };

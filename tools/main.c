@@ -32,15 +32,21 @@ cmd_refuse(const struct error *err)
 }
 
 int
-cmd_print(const struct buf *text)
+cmd_flush(int code)
 {
 	struct error err = ERROR_INIT;
 
-	if (fwrite(buf_text(text), 1, text->len, stdout) == text->len &&
-	    fflush(stdout) == 0)
-		return EXIT_GREEN;
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return code;
 	(void)error_system(&err, "standard output");
 	return cmd_refuse(&err);
+}
+
+int
+cmd_print(const struct buf *text)
+{
+	(void)fwrite(buf_text(text), 1, text->len, stdout);
+	return cmd_flush(EXIT_GREEN);
 }
 
 int
@@ -125,7 +131,7 @@ main(int argc, char *argv[])
 	}
 	if (strcmp(name, "--version") == 0) {
 		(void)printf("geonosis %s\n", GEONOSIS_VERSION);
-		return EXIT_GREEN;
+		return cmd_flush(EXIT_GREEN);
 	}
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 	    strcmp(name, "-h") == 0)

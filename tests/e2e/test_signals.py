@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Interrupts from every side, over steps of every kind: what is left, what is written, which code."""
+import fcntl
 import os
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 from harness import (appears, between, binary, each, eq, gone, has, lacks, match, mis, misbehave,
@@ -318,3 +321,23 @@ def no_terminal(w):
     t.begin()
     eq(t.code(20), 0, "exit code")
     assert "tty none" in w.tail("fast/1"), w.tail("fast/1")
+
+
+def unread(fd):
+    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0]
+
+
+@test("a reader that stands still holds the run, and no signal to it: it ends, and its report is written")
+def reader_stands_still(w):
+    w.tiers(fast=["i=0; while [ $i -lt 60 ]; do printf '%03000d\\n' $i; i=$((i+1)); done; exit 1", "echo after"])
+    read, write = os.pipe()
+    try:
+        run = w.start("verify", "fast", stdout=write)
+        os.close(write)
+        until(lambda: unread(read) > 60000, 20, "the pipe to be full")
+        run.signal(signal.SIGTERM)
+        r = run.wait(10)
+    finally:
+        os.close(read)
+    eq(r.code, 128 + signal.SIGTERM, "exit code")
+    eq((w.report()["interrupted"], w.report().get("unfinished"), w.step()["exitCode"]), ("SIGTERM", None, 1), "report")
