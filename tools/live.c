@@ -22,6 +22,8 @@ enum {
 /* A blank first: tmux takes an erasing that begins in the screen's first cell for a
  * `clear`, and keeps all that was there as history, each time. */
 #define ERASE_BELOW "\r \033[J\r"
+#define WRAP_OFF "\033[?7l"
+#define WRAP_ON "\033[?7h"
 
 static bool
 variable_is_set(const char *name)
@@ -122,7 +124,9 @@ live_fill(struct live *l, const struct plan *p, const struct run_activity *a, si
 
 /*
  * The region as the terminal's present size has it: a line that wrapped, or a region
- * higher than the screen, would put the way back to its first cell out.
+ * higher than the screen, would put the way back to its first cell out.  So nothing is
+ * wrapped while it is drawn: the size may be told late, and the width of a character is
+ * the terminal's own opinion.
  */
 static void
 live_draw(const struct live *l, struct buf *out)
@@ -131,6 +135,7 @@ live_draw(const struct live *l, struct buf *out)
 	unsigned columns, rows, drawn;
 
 	terminal_size(&columns, &rows);
+	buf_puts(out, WRAP_OFF);
 	for (drawn = 0; *line != '\0' && drawn + 1 < rows; drawn++) {
 		size_t n = strcspn(line, "\n");
 		char *copy = xstrndup(line, n);
@@ -144,7 +149,7 @@ live_draw(const struct live *l, struct buf *out)
 	}
 	if (drawn > 1)
 		buf_printf(out, "\033[%uA", drawn - 1);
-	buf_putc(out, '\r');
+	buf_puts(out, "\r" WRAP_ON);
 }
 
 void
@@ -156,7 +161,8 @@ live_print(const struct live *l, const char *text, size_t n, struct buf *out)
 	}
 	buf_puts(out, ERASE_BELOW);
 	buf_append(out, text, n);
-	live_draw(l, out);
+	if (l->lines.len > 0)
+		live_draw(l, out);
 }
 
 void

@@ -5,8 +5,8 @@
  *
  * The cursor always rests at the region's first cell, so that erasing it is "erase
  * below": however the terminal is resized or re-wrapped meanwhile, nothing above is ever
- * touched.  No mode of the terminal is changed, so there is nothing to restore when we
- * are killed.
+ * touched.  No mode of the terminal is changed but within one write, so there is nothing
+ * to restore when we are killed.
  */
 #ifndef TOOLS_LIVE_H
 #define TOOLS_LIVE_H
