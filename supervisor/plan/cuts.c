@@ -72,7 +72,7 @@ change_is_cut(struct snapshot *const *snapshots, size_t n, const char *path,
 int
 cuts_find(const struct repository *r, const char *subdir, const char *const *commits,
 	  size_t ncommits, const struct string_list *version_files,
-	  struct change *changes, size_t nchanges, struct error *err)
+	  const char *const *paths, size_t npaths, bool *ret_is_cut, struct error *err)
 {
 	struct snapshot **snapshots = xcalloc(ncommits, sizeof(*snapshots));
 	struct version_files *files = NULL;
@@ -85,9 +85,8 @@ cuts_find(const struct repository *r, const char *subdir, const char *const *com
 	for (i = 0; i < ncommits; i++)
 		if (snapshot_open(r, commits[i], subdir, &snapshots[i], err) < 0)
 			goto out;
-	for (i = 0; i < nchanges; i++)
-		changes[i].is_cut =
-		    change_is_cut(snapshots, ncommits, changes[i].path, files);
+	for (i = 0; i < npaths; i++)
+		ret_is_cut[i] = change_is_cut(snapshots, ncommits, paths[i], files);
 	rc = 0;
 out:
 	for (i = 0; i < ncommits; i++)

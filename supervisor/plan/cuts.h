@@ -5,19 +5,21 @@
 #ifndef SUPERVISOR_PLAN_CUTS_H
 #define SUPERVISOR_PLAN_CUTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "git/repository.h"
 #include "ipc/error.h"
 #include "supervisor/config/config.h"
-#include "supervisor/project/affected.h"
 
 /*
- * Set `is_cut` of each change that is one against every commit (hex) it is held against.
- * What cannot be read, has another mode or is no regular file on both sides is a change.
+ * Which of the changed paths (from the working directory) are one against every commit
+ * (hex) that they are held against: ret_is_cut has room for all.  What cannot be read,
+ * has another mode or is no regular file on both sides is a change.
  */
 int cuts_find(const struct repository *r, const char *subdir, const char *const *commits,
 	      size_t ncommits, const struct string_list *version_files,
-	      struct change *changes, size_t nchanges, struct error *err);
+	      const char *const *paths, size_t npaths, bool *ret_is_cut,
+	      struct error *err);
 
 #endif

@@ -184,7 +184,13 @@ finder_find_changes(struct finder *f)
 	f->s->nchanges = c.npaths;
 	f->s->has_changes = true;
 	changed_release(&c);
-	return 0;
+	if (!f->rq->needs_workspaces)
+		return 0;
+	f->s->is_cut = xcalloc(f->s->nchanges, sizeof(*f->s->is_cut));
+	return cuts_find(&f->repository, f->subdir, f->commit_list, f->ncommits,
+			 &f->rq->config->version_files,
+			 (const char *const *)f->s->changes, f->s->nchanges, f->s->is_cut,
+			 f->err);
 }
 
 /* --- key parts --- */
@@ -257,7 +263,8 @@ finder_read_base(struct finder *f, const char *commit, struct base_workspaces *r
 	return 0;
 fail:
 	(void)error_wrap(&why, "the workspaces of the base cannot be read");
-	scope_run_all(f->s, why.text);
+	free(f->s->reason); /* what the other base said is no reason now */
+	f->s->reason = xstrdup(why.text);
 	return -1;
 }
 
@@ -324,12 +331,9 @@ finder_select(struct finder *f, struct base_workspaces *base)
 	int rc;
 
 	for (i = 0; i < s->nchanges; i++)
-		changes[i].path = s->changes[i];
+		changes[i] = (struct change){ s->changes[i], s->is_cut[i] };
 	in.nkey_parts = finder_differing_parts(f, names);
-	rc = cuts_find(&f->repository, f->subdir, f->commit_list, f->ncommits,
-		       &f->rq->config->version_files, changes, s->nchanges, f->err);
-	if (rc == 0)
-		rc = affected_find(&in, &answer, f->err);
+	rc = affected_find(&in, &answer, f->err);
 	if (rc == 0)
 		scope_take_answer(s, &in, &answer);
 	affected_release(&answer);
@@ -351,10 +355,7 @@ finder_narrow_by(struct finder *f, const char *commit)
 	return rc;
 }
 
-/*
- * The merge-base and the tip may have other names for the workspaces: what depended on
- * one by the name that it had at either is reached by its change.
- */
+/* What depended on a workspace by the name that it had at either commit is reached. */
 static int
 finder_narrow(struct finder *f)
 {
@@ -487,6 +488,7 @@ scope_release(struct scope *s)
 	free(s->why);
 	free(s->is_selected);
 	free(s->changes);
+	free(s->is_cut);
 	free(s->against);
 	free(s->reason);
 	free(s->mark_name);

@@ -47,6 +47,7 @@ struct scope {
 	char *mark_name;  /* NULL where there is no repository */
 	bool has_changes; /* a diff could be read */
 	char **changes;	  /* paths from the working directory, sorted by the top's path */
+	bool *is_cut;	  /* of each: a version cut wrote it; NULL: not known */
 	size_t nchanges;
 };
 

@@ -86,6 +86,7 @@ work_untested(const struct scope *s, const struct config *c)
 		long owner = workspace_list_owner(&s->workspaces, path);
 
 		if (path_is_code(path) && !path_is_test(path) &&
+		    (s->is_cut == NULL || !s->is_cut[i]) &&
 		    !config_is_document(c, path) &&
 		    !is_tested[owner >= 0 ? (size_t)owner : s->workspaces.nitems])
 			found = path;

@@ -382,6 +382,19 @@ def key(w):
     replays(w, "--keep-going")
 
 
+@test("--require-work: a version cut is no code that wants a test, in any run")
+def cut_wants_no_test(w):
+    w.config({"verify": {"fast": [{"command": "echo SKIP", "runner": True}]}, "versionFiles": ["src/version.js"]})
+    w.write("src/version.js", "export const v = '1.0.0'\n")
+    w.repository()
+    w.green("fast")
+    for args in (("--require-work",), ("--require-work", "--affected")):
+        w.write("src/version.js", "export const v = '1.1.0'\n")
+        w.green("fast", "--fresh", *args)
+        w.write("src/version.js", "export const v = '1.1.0' + x\n")
+        has(w.red("fast", "--fresh", *args).both, "src/version.js")
+
+
 # ----------------------------------------------------------------- a tool's own
 
 def tool(w, *args, code=0):
