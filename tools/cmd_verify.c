@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ verify_tier(const struct opt_args *a, struct error *err)
 		.fresh = v[VERIFY_FRESH].set,
 		.version = GEONOSIS_VERSION,
 		.exclusive = v[VERIFY_EXCLUSIVE].set,
-		.exclusive_wait_ms = EXCLUSIVE_WAIT_S * 1000,
+		.exclusive_wait_ms = EXCLUSIVE_WAIT_S * INT64_C(1000),
 	};
 	int rc;
 

@@ -47,7 +47,8 @@ node_drop_if_empty(struct node *parent)
 {
 	struct node *last = &parent->children[parent->nchildren - 1];
 
-	if (last->kind != NODE_JOB && last->nchildren == 0) {
+	if ((last->kind == NODE_SEQUENCE || last->kind == NODE_GROUP) &&
+	    last->nchildren == 0) {
 		node_release(last);
 		parent->nchildren--;
 	}
@@ -155,12 +156,15 @@ plan_tier(struct planner *p, const struct tier *in, size_t index, struct node *i
 {
 	const struct tier *t = &p->plan->config->tiers[index];
 	struct plan *plan = p->plan;
+	struct node *sequence;
 
 	if (p->is_planned[index]) {
 		plan->repeats = xgrow(plan->repeats, plan->nrepeats + 1, &p->repeats_room,
 				      sizeof(*plan->repeats));
 		plan->repeats[plan->nrepeats++] =
 		    (struct plan_repeat){ .tier = t, .in = in };
+		if (p->has_jobs[index])
+			node_add(into, NODE_WAIT)->tier = index + 1;
 		return 0;
 	}
 	if (depth >= PLAN_DEPTH_MAX)
@@ -169,9 +173,11 @@ plan_tier(struct planner *p, const struct tier *in, size_t index, struct node *i
 		    "%s:%u:%u: verify.%s: tiers within tiers more than %d deep",
 		    CONFIG_FILE, t->place.line, t->place.column, t->name, PLAN_DEPTH_MAX);
 	p->is_planned[index] = true;
-	if (plan_items(p, t, t->items, t->nitems, node_add(into, NODE_SEQUENCE),
-		       depth + 1) < 0)
+	sequence = node_add(into, NODE_SEQUENCE);
+	sequence->tier = index + 1;
+	if (plan_items(p, t, t->items, t->nitems, sequence, depth + 1) < 0)
 		return -1;
+	p->has_jobs[index] = sequence->nchildren > 0;
 	node_drop_if_empty(into);
 	return 0;
 }
@@ -248,9 +254,11 @@ plan_build(const struct config *c, const struct tier *t, const struct scope *sco
 	int rc;
 
 	p.is_planned = xcalloc(c->ntiers, sizeof(*p.is_planned));
+	p.has_jobs = xcalloc(c->ntiers, sizeof(*p.has_jobs));
 	p.is_planned[index] = true;
 	rc = plan_items(&p, t, t->items, t->nitems, &plan.root, 0);
 	free(p.is_planned);
+	free(p.has_jobs);
 	if (rc == 0 && only != NULL && plan.njobs == 0)
 		rc = only_refuse(c, t, scope, only, err);
 	if (rc < 0) {

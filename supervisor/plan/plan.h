@@ -33,6 +33,12 @@ enum node_kind {
 	NODE_JOB,
 	NODE_SEQUENCE, /* children one after another */
 	NODE_GROUP,    /* children at once */
+	/*
+	 * A tier that is met again: it runs once, at its first place, and here is waited
+	 * for.  That place is always before this one in plan order, so no two can wait
+	 * for each other.
+	 */
+	NODE_WAIT,
 };
 
 struct node {
@@ -40,6 +46,9 @@ struct node {
 	size_t job; /* NODE_JOB: index in plan.jobs */
 	struct node *children;
 	size_t nchildren;
+	/* One more than the index in config.tiers: of a NODE_SEQUENCE, the tier that it
+	 * is; of a NODE_WAIT, the one that is waited for.  0: none. */
+	size_t tier;
 };
 
 /* A tier's name that was met again, where its steps had been planned already. */

@@ -17,6 +17,7 @@ struct planner {
 	size_t jobs_room;
 	size_t repeats_room;
 	bool *is_planned; /* by tier */
+	bool *has_jobs;	  /* by tier: some of its own place are in the plan */
 	const char *only;
 	size_t command_max; /* bytes that the kernel takes as one argument */
 	struct error *err;

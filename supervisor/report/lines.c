@@ -366,6 +366,12 @@ add_node(struct buf *out, const struct plan *p, const struct node *n, unsigned d
 		buf_putc(out, '\n');
 		return;
 	}
+	if (n->kind == NODE_WAIT) {
+		add_indent(out, depth);
+		buf_printf(out, "after %s, which is planned above\n",
+			   p->config->tiers[n->tier - 1].name);
+		return;
+	}
 	/* A sequence is worth a line of its own only as a lane of a group. */
 	if (n->kind == NODE_GROUP || in_group) {
 		add_indent(out, depth++);

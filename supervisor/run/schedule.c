@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plan's tree once more, with what changes beside it.  `open` counts the jobs
- * below a node that have not ended, `idle` those that have not started; `first`
- * skips children that are over, so that a long sequence costs no search.
+ * below a node that have not ended, and the waits; `idle` the jobs that have not
+ * started; `first` skips children that are over, so that a long sequence costs no
+ * search.
  */
 #include "supervisor/run/schedule.h"
 
@@ -25,13 +26,29 @@ struct entry {
 	size_t idle;
 	enum node_kind kind;
 	size_t job;
+	size_t tier;		 /* as the node has it */
+	struct entry *waits;	 /* that are over when this is */
+	struct entry *next_wait; /* in the list that it is in */
 };
 
 struct schedule {
 	const struct plan *plan;
 	struct entry root;
 	struct entry **by_job;
+	struct entry **by_tier; /* NULL where it has no node */
+	size_t ntiers;
+	size_t tiers_room;
 };
+
+/* What a tier's number leads to; made when first asked for. */
+static struct entry **
+schedule_tier(struct schedule *s, size_t tier)
+{
+	s->by_tier = xgrow(s->by_tier, tier + 1, &s->tiers_room, sizeof(*s->by_tier));
+	while (s->ntiers <= tier)
+		s->by_tier[s->ntiers++] = NULL;
+	return &s->by_tier[tier];
+}
 
 static void
 entry_fill(struct schedule *s, struct entry *e, const struct node *n,
@@ -39,7 +56,13 @@ entry_fill(struct schedule *s, struct entry *e, const struct node *n,
 {
 	size_t i;
 
-	*e = (struct entry){ .parent = parent, .kind = n->kind, .job = n->job };
+	*e = (struct entry){
+		.parent = parent, .kind = n->kind, .job = n->job, .tier = n->tier
+	};
+	if (n->kind == NODE_SEQUENCE && n->tier > 0)
+		*schedule_tier(s, n->tier) = e;
+	if (n->kind == NODE_WAIT)
+		return;
 	if (n->kind == NODE_JOB) {
 		e->open = e->idle = 1;
 		s->by_job[n->job] = e;
@@ -57,6 +80,48 @@ entry_fill(struct schedule *s, struct entry *e, const struct node *n,
 	e->next = xcalloc(n->nchildren + 1, sizeof(*e->next));
 	for (i = 0; i <= n->nchildren; i++)
 		e->next[i] = i;
+}
+
+/* Every wait joins the list of what it waits for, and is open in all around it. */
+static void
+entry_link_waits(struct schedule *s, struct entry *e)
+{
+	struct entry *target;
+	size_t i;
+
+	for (i = 0; i < e->nchildren; i++)
+		entry_link_waits(s, &e->children[i]);
+	if (e->kind != NODE_WAIT)
+		return;
+	target = *schedule_tier(s, e->tier);
+	if (target == NULL || target->open == 0)
+		return;
+	e->next_wait = target->waits;
+	target->waits = e;
+	for (; e != NULL; e = e->parent)
+		e->open++;
+}
+
+/* One thing less is open in an entry and in all around it; likewise for each wait that
+ * this lets go. */
+static void
+entry_close(struct entry *e)
+{
+	struct entry *pending = NULL, *last;
+
+	while (e != NULL) {
+		for (; e != NULL; e = e->parent) {
+			if (--e->open > 0 || e->waits == NULL)
+				continue;
+			for (last = e->waits; last->next_wait != NULL;)
+				last = last->next_wait;
+			last->next_wait = pending;
+			pending = e->waits;
+			e->waits = NULL;
+		}
+		e = pending;
+		pending = e != NULL ? e->next_wait : NULL;
+	}
 }
 
 static void
@@ -78,6 +143,7 @@ schedule_new(const struct plan *p)
 	s->plan = p;
 	s->by_job = xcalloc(p->njobs, sizeof(*s->by_job));
 	entry_fill(s, &s->root, &p->root, NULL);
+	entry_link_waits(s, &s->root);
 	return s;
 }
 
@@ -154,10 +220,7 @@ schedule_next(struct schedule *s, size_t *ret_job)
 void
 schedule_done(struct schedule *s, size_t job)
 {
-	struct entry *e;
-
-	for (e = s->by_job[job]; e != NULL; e = e->parent)
-		e->open--;
+	entry_close(s->by_job[job]);
 }
 
 size_t
@@ -173,5 +236,6 @@ schedule_free(struct schedule *s)
 		return;
 	entry_release(&s->root);
 	free(s->by_job);
+	free(s->by_tier);
 	free(s);
 }

@@ -370,3 +370,23 @@ def stderr_gone(w):
     r = w.shell('"$0" verify fast 2>&1 >/dev/null | :; exit ${PIPESTATUS[0]}', program="bash -o pipefail")
     has(w.verify("fast").err, "WARN", "stderr")
     eq((r.code, w.report()["ok"]), (0, True), "exit code and report")
+
+
+@test("a tier that is met again in another lane runs once, and what follows it there waits for it")
+def repeat_is_waited_for(w):
+    built, on = w.beside("built"), w.beside("on")
+    w.tiers(fast=[{"parallel": ["a", "b"]}], a=["build", logged(w, "a")], b=["build", logged(w, "b", "test -e " + built)],
+            build=[logged(w, "build", "sleep 0.3; : >" + built)])
+    w.green("fast", "--jobs", "2")
+    words = log(w)
+    eq((words.count("+build"), words[:2]), (1, ["+build", "-build"]), "order")
+    # In a group of its own, and at the end of one.
+    w.write(w.beside("log"), "")
+    w.tiers(fast=[{"parallel": ["build", "mid"]}], mid=[{"parallel": ["build", logged(w, "lint")]}, logged(w, "test")],
+            build=[logged(w, "build", mis("await", on))])
+    run = w.start("verify", "fast", "--jobs", "3")
+    until(lambda: "-lint" in log(w), 20, "the other member")
+    assert "+test" not in log(w), log(w)
+    open(on, "w").close()
+    eq(run.wait(20).code, 0, "exit code")
+    eq(log(w)[-3:], ["-build", "+test", "-test"], "order")

@@ -32,14 +32,14 @@ static struct job jobs[SAMPLE_JOBS] = {
 	  .command = (char[]){ "pnpm build" } },
 };
 
-static struct node lane[] = { { NODE_JOB, SAMPLE_TYPECHECK, NULL, 0 },
-			      { NODE_JOB, SAMPLE_LINT, NULL, 0 } };
-static struct node shards[] = { { NODE_JOB, SAMPLE_E2E_1, NULL, 0 },
-				{ NODE_JOB, SAMPLE_E2E_2, NULL, 0 } };
-static struct node members[] = { { NODE_SEQUENCE, 0, lane, 2 },
-				 { NODE_GROUP, 0, shards, 2 } };
-static struct node items[] = { { NODE_GROUP, 0, members, 2 },
-			       { NODE_JOB, SAMPLE_BUILD, NULL, 0 } };
+static struct node lane[] = { { NODE_JOB, SAMPLE_TYPECHECK, NULL, 0, 0 },
+			      { NODE_JOB, SAMPLE_LINT, NULL, 0, 0 } };
+static struct node shards[] = { { NODE_JOB, SAMPLE_E2E_1, NULL, 0, 0 },
+				{ NODE_JOB, SAMPLE_E2E_2, NULL, 0, 0 } };
+static struct node members[] = { { NODE_SEQUENCE, 0, lane, 2, 0 },
+				 { NODE_GROUP, 0, shards, 2, 0 } };
+static struct node items[] = { { NODE_GROUP, 0, members, 2, 0 },
+			       { NODE_JOB, SAMPLE_BUILD, NULL, 0, 0 } };
 
 static const struct tier tier_fast = { .name = (char[]){ "fast" }, .budget_ms = -1 };
 static const struct tier tier_full = { .name = (char[]){ "full" }, .budget_ms = -1 };
@@ -49,7 +49,7 @@ static const struct plan plan = {
 	.tier = &tier_full,
 	.jobs = jobs,
 	.njobs = SAMPLE_JOBS,
-	.root = { NODE_SEQUENCE, 0, items, 2 },
+	.root = { NODE_SEQUENCE, 0, items, 2, 0 },
 	.repeats = repeats,
 	.nrepeats = 1,
 };

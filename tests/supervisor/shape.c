@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/supervisor/shape.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,13 @@ node_print(const struct plan *p, const struct node *n, struct buf *b)
 		buf_puts(b, p->jobs[n->job].id);
 		return;
 	}
+	if (n->kind == NODE_WAIT) {
+		if (p->config != NULL)
+			buf_printf(b, "<%s", p->config->tiers[n->tier - 1].name);
+		else
+			buf_printf(b, "<%zu", n->tier);
+		return;
+	}
 	if (n != &p->root)
 		buf_putc(b, n->kind == NODE_GROUP ? '[' : '(');
 	for (i = 0; i < n->nchildren; i++) {
@@ -26,6 +34,8 @@ node_print(const struct plan *p, const struct node *n, struct buf *b)
 	}
 	if (n != &p->root)
 		buf_putc(b, n->kind == NODE_GROUP ? ']' : ')');
+	if (n->tier > 0 && p->config == NULL)
+		buf_printf(b, "%zu", n->tier);
 }
 
 char *
@@ -82,6 +92,11 @@ node_parse(struct plan *p, struct node *into, const char *s)
 			    node_new(into, *s == '(' ? NODE_SEQUENCE : NODE_GROUP);
 
 			s = node_parse(p, n, s + 1) + 1;
+			if (isdigit((unsigned char)*s))
+				n->tier = (size_t)(*s++ - '0');
+		} else if (*s == '<') {
+			node_new(into, NODE_WAIT)->tier = (size_t)(s[1] - '0');
+			s += 2;
 		} else {
 			size_t len = strcspn(s, " ()[]");
 
@@ -101,17 +116,21 @@ shape_build(const char *text, struct plan *ret_plan)
 	*ret_plan = p;
 }
 
+/* `tiers` counts the sequences that are whole: those may be waited for. */
 static void
 node_random(struct plan *p, struct node *into, unsigned *seed, size_t jobs,
-	    unsigned depth)
+	    unsigned depth, size_t *tiers)
 {
 	unsigned n = (unsigned)rand_r(seed) % 5;
 
 	for (unsigned i = 0; i < n; i++) {
-		unsigned what = (unsigned)rand_r(seed) % 5;
+		unsigned what = (unsigned)rand_r(seed) % 6;
 		char name[16];
 
-		if (what < 3 || depth == 0) {
+		if (what == 5 && *tiers > 0) {
+			node_new(into, NODE_WAIT)->tier =
+			    1 + (size_t)rand_r(seed) % *tiers;
+		} else if (what < 3 || depth == 0) {
 			if (p->njobs >= jobs)
 				return;
 			(void)snprintf(name, sizeof(name), "j%u", (unsigned)p->njobs);
@@ -120,7 +139,9 @@ node_random(struct plan *p, struct node *into, unsigned *seed, size_t jobs,
 			struct node *c =
 			    node_new(into, what == 3 ? NODE_SEQUENCE : NODE_GROUP);
 
-			node_random(p, c, seed, jobs, depth - 1);
+			node_random(p, c, seed, jobs, depth - 1, tiers);
+			if (what == 3)
+				c->tier = ++*tiers;
 		}
 	}
 }
@@ -130,9 +151,10 @@ shape_random(unsigned *seed, size_t jobs, unsigned depth, struct plan *ret_plan)
 {
 	struct plan p = { .root = { .kind = rand_r(seed) % 2 == 0 ? NODE_SEQUENCE
 								  : NODE_GROUP } };
+	size_t tiers = 0;
 
 	for (int i = 0; i < 4; i++)
-		node_random(&p, &p.root, seed, jobs, depth);
+		node_random(&p, &p.root, seed, jobs, depth, &tiers);
 	*ret_plan = p;
 }
 

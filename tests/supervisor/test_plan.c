@@ -80,20 +80,20 @@ static const struct plan_case plans[] = {
 	{ "{'t':[{'parallel':['x']}]}", "t", "[t/1]", "" },
 	{ "{'t':[{'parallel':['x',{'parallel':['y','z']}]},'w']}", "t",
 	  "[t/1 [t/2 t/3]] t/4", "" },
-	/* Met again it runs once, at its first place. */
-	{ "{'t':['s','s'],'s':['p']}", "t", "(s/1)", "s in t" },
-	{ "{'t':['s','x','s','y','s'],'s':['p']}", "t", "(s/1) t/1 t/2",
+	/* Met again it runs once, at its first place, and is waited for. */
+	{ "{'t':['s','s'],'s':['p']}", "t", "(s/1) <s", "s in t" },
+	{ "{'t':['s','x','s','y','s'],'s':['p']}", "t", "(s/1) t/1 <s t/2 <s",
 	  "s in t, s in t" },
 	{ "{'t':['a','b'],'a':['s','x'],'b':['s','y'],'s':['p']}", "t",
-	  "((s/1) a/1) (b/1)", "s in b" },
+	  "((s/1) a/1) (<s b/1)", "s in b" },
 	{ "{'t':[{'parallel':['a','b']}],'a':['s','x'],'b':['s','y'],'s':['p']}", "t",
-	  "[((s/1) a/1) (b/1)]", "s in b" },
-	/* What is left empty by that leaves the tree. */
-	{ "{'t':['a','b','x'],'a':['s'],'b':['s'],'s':['p']}", "t", "((s/1)) t/1",
+	  "[((s/1) a/1) (<s b/1)]", "s in b" },
+	{ "{'t':['a','b','x'],'a':['s'],'b':['s'],'s':['p']}", "t", "((s/1)) (<s) t/1",
 	  "s in b" },
-	{ "{'t':['s',{'parallel':['s','s']},'x'],'s':['p']}", "t", "(s/1) t/1",
+	{ "{'t':['s',{'parallel':['s','s']},'x'],'s':['p']}", "t", "(s/1) [<s <s] t/1",
 	  "s in t, s in t" },
-	{ "{'t':['s',{'parallel':['s','x']}],'s':['p']}", "t", "(s/1) [t/1]", "s in t" },
+	{ "{'t':['s',{'parallel':['s','x']}],'s':['p']}", "t", "(s/1) [<s t/1]",
+	  "s in t" },
 	/* Shards go at once. */
 	{ "{'t':['x',{'command':'y','per':'shard','shards':3},'z']}", "t",
 	  "t/1 [t/2@1/3 t/2@2/3 t/2@3/3] t/3", "" },
@@ -221,8 +221,8 @@ static const char only_verify[] =
 static const struct only_case onlys[] = {
 	{ "t/1", "t/1", NULL },
 	{ "t/3", "t/3", NULL },
-	{ "s/1", "(s/1)", NULL },
-	{ "s/3", "([s/3])", NULL },
+	{ "s/1", "(s/1) [<s]", NULL },
+	{ "s/3", "([s/3]) [<s]", NULL },
 	{ "t/2", "[t/2@1/2 t/2@2/2]", NULL },
 	{ "t/2@1/2", "[t/2@1/2]", NULL },
 	{ "t/2@2/2", "[t/2@2/2]", NULL },
@@ -474,8 +474,11 @@ naive_item(const struct config *c, const struct item *it, bool *seen, struct buf
 		buf_printf(b, "%s%s", b->len > 0 ? " " : "", it->step->id);
 		break;
 	case ITEM_TIER:
-		if (seen[it->tier])
+		if (seen[it->tier]) {
+			buf_printf(b, "%s<%s", b->len > 0 ? " " : "",
+				   c->tiers[it->tier].name);
 			return;
+		}
 		seen[it->tier] = true;
 		naive_items(c, c->tiers[it->tier].items, c->tiers[it->tier].nitems, seen,
 			    &inner);
