@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ipc/buf.h"
+#include "supervisor/report/lines.h"
 #include "tools/cmd.h"
 #include "tools/help.h"
 #include "tools/opt.h"
@@ -27,7 +28,11 @@ static const struct {
 int
 cmd_refuse(const struct error *err)
 {
-	(void)fprintf(stderr, "geonosis: %s\n", err->text);
+	struct buf line = BUF_INIT;
+
+	lines_error(&line, err->text);
+	(void)fputs(buf_text(&line), stderr);
+	buf_release(&line);
 	return EXIT_REFUSED;
 }
 

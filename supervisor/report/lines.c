@@ -333,6 +333,14 @@ lines_asked(struct buf *out, const char *why)
 }
 
 void
+lines_error(struct buf *out, const char *text)
+{
+	buf_puts(out, "geonosis: ");
+	add_line(out, text, 0);
+	buf_putc(out, '\n');
+}
+
+void
 lines_warn(struct buf *out, const char *text)
 {
 	buf_puts(out, "WARN: ");

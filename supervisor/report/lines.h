@@ -67,6 +67,8 @@ void lines_green(struct buf *out, const char *tier, const char *inputs, const ch
 void lines_work_missing(struct buf *out, const char *path);
 /* Of a dry run: `git was asked about this tree: <why>`. */
 void lines_asked(struct buf *out, const char *why);
+/* `geonosis: <text>`, on one line: it may name what a repository holds. */
+void lines_error(struct buf *out, const char *text);
 /* `WARN: <text>`, on one line. */
 void lines_warn(struct buf *out, const char *text);
 /*

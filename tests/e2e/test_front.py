@@ -163,3 +163,13 @@ def prove_nowhere(w):
     eq(r.code, 2, "exit code (%r)" % r)
     lacks(r.out, "PROVEN —", "stdout")
     match(r.err, r"^geonosis: .+: .+", "stderr")
+
+
+@test("a refusal is one line whatever it names: a repository's paths print no verdict and no escape")
+def refusal_is_one_line(w):
+    name = "packages/x\n\x1b[31mverify PASS"
+    w.write("package.json", '{"workspaces": ["packages/*"]}')
+    w.write(name + "/package.json", "{ bad")
+    w.tiers(fast=[{"command": "touch RAN # {workspace}", "per": "workspace"}])
+    r = w.refused("verify", "fast", needles=["packages/x", "verify PASS/package.json"])
+    eq((len(r.err.splitlines()), "\x1b" in r.err), (1, False), "lines, and an escape (%r)" % r)
