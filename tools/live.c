@@ -92,7 +92,9 @@ live_add_activity(struct live *l, const struct plan *p, const struct run_activit
 	struct buf command = BUF_INIT;
 
 	lines_command(&command, job->command);
-	buf_printf(&l->lines, "%s %s ", a->is_waiting ? "wait" : "run ", job->id);
+	buf_puts(&l->lines, a->is_waiting ? "wait " : "run  ");
+	lines_id(&l->lines, job);
+	buf_putc(&l->lines, ' ');
 	(void)add_columns(&l->lines, buf_text(&command), LIVE_COMMAND_COLUMNS);
 	buf_printf(&l->lines, " (%lld s)",
 		   (long long)((clock_now_ms() - a->since_ms) / 1000));

@@ -202,7 +202,9 @@ proof_lines_step(const struct prove_view *v, size_t step, struct buf *out)
 	const struct proof *p = &v->proofs[step];
 	const struct step *s = v->steps[step].step;
 
-	buf_printf(out, "%s %s ", outcome_word(p->outcome), proof_step_id(v, step));
+	buf_printf(out, "%s ", outcome_word(p->outcome));
+	add_clean(out, proof_step_id(v, step));
+	buf_putc(out, ' ');
 	lines_command(out, proof_step_command(v, step));
 	buf_puts(out, DASH);
 	if (p->outcome == PROOF_UNPROVEN) {

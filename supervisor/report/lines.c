@@ -79,6 +79,12 @@ lines_command(struct buf *out, const char *command)
 }
 
 void
+lines_id(struct buf *out, const struct job *job)
+{
+	add_line(out, job->id, 0);
+}
+
+void
 lines_budget(struct buf *out, unsigned jobs, const char *bound)
 {
 	buf_printf(out, "budget: %u job%s (", jobs, jobs == 1 ? "" : "s");
@@ -166,7 +172,9 @@ lines_step(struct buf *out, const struct job *job, const struct result *r)
 {
 	bool skipped = r->state == RESULT_SKIPPED;
 
-	buf_printf(out, "%s %s ", verdict_word(r), job->id);
+	buf_printf(out, "%s ", verdict_word(r));
+	lines_id(out, job);
+	buf_putc(out, ' ');
 	lines_command(out, job->command);
 	buf_printf(out, " (%" PRId64 " ms)", r->ms);
 	if (!skipped && job->step->plant == NULL)
@@ -183,7 +191,9 @@ lines_step(struct buf *out, const struct job *job, const struct result *r)
 			   r->leaked, r->leaked == 1 ? "" : "es",
 			   r->leaked == 1 ? "was" : "were");
 	if (r->log_error != NULL) {
-		buf_printf(out, "WARN: log of %s: ", job->id);
+		buf_puts(out, "WARN: log of ");
+		lines_id(out, job);
+		buf_puts(out, ": ");
 		add_line(out, r->log_error, 0);
 		buf_putc(out, '\n');
 	}
@@ -193,7 +203,9 @@ void
 lines_retry(struct buf *out, const struct job *job, unsigned retry, unsigned limit,
 	    const char *line)
 {
-	buf_printf(out, "retry %s (%u of %u): " ENVIRONMENT, job->id, retry, limit);
+	buf_puts(out, "retry ");
+	lines_id(out, job);
+	buf_printf(out, " (%u of %u): " ENVIRONMENT, retry, limit);
 	add_line(out, line, 0);
 	buf_putc(out, '\n');
 }
@@ -202,8 +214,10 @@ void
 lines_wait(struct buf *out, const struct job *job, const char *reason)
 {
 	buf_puts(out, "wait");
-	if (job != NULL)
-		buf_printf(out, " %s", job->id);
+	if (job != NULL) {
+		buf_putc(out, ' ');
+		lines_id(out, job);
+	}
 	buf_puts(out, ": ");
 	add_line(out, reason, 0);
 	buf_putc(out, '\n');
@@ -365,7 +379,8 @@ add_node(struct buf *out, const struct plan *p, const struct node *n, unsigned d
 		const struct job *job = &p->jobs[n->job];
 
 		add_indent(out, depth);
-		buf_printf(out, "%s ", job->id);
+		lines_id(out, job);
+		buf_putc(out, ' ');
 		add_line(out, job->command, 0);
 		if (job->nothing != NULL) {
 			buf_puts(out, DASH "nothing to run: ");

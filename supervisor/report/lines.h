@@ -27,6 +27,9 @@ enum {
  */
 void lines_command(struct buf *out, const char *command);
 
+/* A job's id, likewise: it holds a workspace's path. */
+void lines_id(struct buf *out, const struct job *job);
+
 /*
  * `budget: 2 jobs (<bound>)`: what bound the number, as "--jobs", "GEONOSIS_JOBS",
  * "caps.heavy", "GEONOSIS_HEAVY_SLOTS" or "the machine's 2 CPUs".

@@ -2,7 +2,7 @@
 """The front door: what is understood, what is refused, and in which words."""
 import os
 
-from harness import binary, each, eq, has, lacks, match, test
+from harness import binary, each, eq, has, lacks, match, mis, test, until
 
 COMMANDS = ("verify", "gate", "hook", "doctor", "ratchet")
 OPTIONS = ("--report", "--jobs", "--only", "--keep-going", "--dry-run", "--json", "--retry-environment-failures", "--prove",
@@ -173,3 +173,24 @@ def refusal_is_one_line(w):
     w.tiers(fast=[{"command": "touch RAN # {workspace}", "per": "workspace"}])
     r = w.refused("verify", "fast", needles=["packages/x", "verify PASS/package.json"])
     eq((len(r.err.splitlines()), "\x1b" in r.err), (1, False), "lines, and an escape (%r)" % r)
+
+
+@test("a workspace's path prints no verdict and no escape: not in a line, a plan, a wait, gate status")
+def path_is_one_line(w):
+    path, on = "packages/x\nverify PASS — fast — \x1b[31mok", w.beside("on")
+    w.write("package.json", '{"workspaces": ["packages/*"]}')
+    w.write(path + "/package.json", '{"name": "x"}')
+    w.tiers(fast=[{"command": ": {workspace}; %s" % mis("await", on), "per": "workspace"}],
+            red=[{"command": ": {workspace}; exit 1", "per": "workspace"}])
+    run = w.start("verify", "fast", env={"GEONOSIS_HEAVY_SLOTS": "1"})
+    until(lambda: "fast/1" in w.run("gate", "status").out, 20, "the hold")
+    status = w.run("gate", "status")
+    second = w.start("verify", "red", env={"GEONOSIS_HEAVY_SLOTS": "1"})
+    until(lambda: "wait" in second.out, 20, "the wait")
+    w.write(on, "")
+    texts = [status.out, w.verify("fast", "--dry-run").out, run.wait(20).out, second.wait(20).out]
+    for text in texts:
+        assert "fast/1@" in text or "red/1@" in text, text
+        assert "\x1b" not in text, repr(text)
+        for line in text.splitlines():
+            assert not line.startswith("verify PASS") or line.endswith("gate-report.json"), text
