@@ -65,6 +65,8 @@ inner_compute(struct scan *s, const struct walk_item *item,
 	if (rc == 0) {
 		memcpy(inner.tree, k.tree, DIGEST_SIZE);
 		inner.is_changed = k.nchanges > 0 || k.is_staged;
+		inner.is_partial = k.is_partial;
+		memcpy(inner.absent, k.absent, DIGEST_SIZE);
 		if (k.head[0] != '\0')
 			(void)hex_decode(k.head, strlen(k.head) / 2, inner.head);
 		*ret_inner = inner;
@@ -160,24 +162,38 @@ steal(char **s)
 	return taken;
 }
 
-/* What is not on disk, and is as it should be. */
-static void
-key_fill_left_out(struct tree_key *k, const struct scan *s)
+/* A submodule that is not checked out: a repository that is one has an item. */
+static bool
+entry_is_absent(const struct scan *s, size_t at)
 {
-	struct digest d;
+	return s->index.entries[at].mode == INDEX_MODE_GITLINK &&
+	       s->walk.states[at] == WALK_CLEAN;
+}
+
+/* What is not on disk, and is as it should be, here and in the repositories inside. */
+static void
+key_fill_left_out(struct tree_key *k, const struct scan *s,
+		  const struct tree_inner *inner)
+{
+	static const uint8_t none[DIGEST_SIZE];
 	bool is_absent = false;
+	struct digest d;
 	size_t i;
 
 	digest_init(&d);
 	for (i = 0; i < s->index.nentries; i++) {
-		const struct index_entry *e = &s->index.entries[i];
-		uint8_t state = s->walk.states[i];
-
-		k->is_partial = k->is_partial || state == WALK_LEFT_OUT;
-		/* One that is checked out has an item, be it changed or not. */
-		if (e->mode != INDEX_MODE_GITLINK || state != WALK_CLEAN)
+		k->is_partial = k->is_partial || s->walk.states[i] == WALK_LEFT_OUT;
+		if (!entry_is_absent(s, i))
 			continue;
-		digest_add(&d, e->path, e->len + 1);
+		digest_add(&d, s->index.entries[i].path, s->index.entries[i].len + 1);
+		is_absent = true;
+	}
+	for (i = 0; inner != NULL && i < s->walk.nitems; i++) {
+		k->is_partial = k->is_partial || inner[i].is_partial;
+		if (memcmp(inner[i].absent, none, DIGEST_SIZE) == 0)
+			continue;
+		digest_add(&d, s->walk.items[i].path, s->walk.items[i].len + 1);
+		digest_add(&d, inner[i].absent, DIGEST_SIZE);
 		is_absent = true;
 	}
 	if (is_absent)
@@ -185,10 +201,10 @@ key_fill_left_out(struct tree_key *k, const struct scan *s)
 }
 
 static void
-key_fill(struct tree_key *k, struct scan *s)
+key_fill(struct tree_key *k, struct scan *s, const struct tree_inner *inner)
 {
 	if (s->state == TREE_FOUND)
-		key_fill_left_out(k, s);
+		key_fill_left_out(k, s, inner);
 	k->state = s->state;
 	k->root = steal(&s->place.root);
 	k->git_dir = steal(&s->place.git_dir);
@@ -231,7 +247,7 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 		    staged_ask(&s, &k.is_staged, err) < 0)
 			goto out;
 	}
-	key_fill(&k, &s);
+	key_fill(&k, &s, inner);
 	*ret_key = k;
 	k = (struct tree_key)TREE_KEY_INIT;
 	rc = 0;

@@ -890,8 +890,13 @@ class Table:
     def __init__(self):
         self.rows = {}
 
+    # What changes nothing that a workspace reads.
+    NEUTRAL = {"commit", "commit_staged", "stage", "unstage", "touch", "gc", "amend", "unhide", "repair", "reset_soft",
+               "branch", "document"}
+
     def add(self, kinds, total, least, ran):
-        key = next(iter(kinds)) if len(kinds) == 1 else "several"
+        kinds = kinds - self.NEUTRAL
+        key = next(iter(kinds)) if len(kinds) == 1 else "several" if kinds else "nothing"
         row = self.rows.setdefault(key, [0, 0, 0, 0])
         for i, n in enumerate((1, total, least, ran)):
             row[i] += n

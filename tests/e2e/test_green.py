@@ -138,6 +138,18 @@ def bad_record(w, name, spoil):
     reruns(w, secs=20)
 
 
+@each([0o000, 0o002, 0o077], "a record that was made under umask {0:o} is one")
+def umask(w, mask):
+    w.env["COUNT"] = w.beside("count")
+    w.tiers(fast=[COUNT])
+    w.repository()
+    w.green("fast", before=lambda: os.umask(mask))
+    eq(os.stat(w.path(RECORD)).st_mode & 0o022, 0, "who else may write")
+    replays(w, before=lambda: os.umask(mask))
+    eq(w.run("verify", "green", "record", "up", before=lambda: os.umask(mask)).code, 0, "green record")
+    eq(w.run("verify", "green", "check", "up").code, 0, "green check")
+
+
 @test("no prefix of a record is one", timeout=120)
 def prefixes(w):
     begin(w)

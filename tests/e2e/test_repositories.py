@@ -174,6 +174,34 @@ def submodule_absent(w):
     p.affected("a b c", cwd=clone)
 
 
+@test("a submodule within a submodule: checked out or not, and seen in part, is as much a state as one of the top's")
+def submodule_deep(w):
+    p, lib = with_submodule(w)
+    deep = w.beside("deep")
+    os.mkdir(deep)
+    p.git("init", "-q", "-b", "main", cwd=deep)
+    for n in ("f", "g"):
+        os.makedirs(os.path.join(deep, n))
+        with open(os.path.join(deep, n, "x"), "w") as f:
+            f.write("one\n")
+    p.commit(cwd=deep)
+    p.git("submodule", "add", "-q", "file://" + deep, "deep", cwd=lib)
+    p.commit(cwd=lib)
+    p.git("pull", "-q", "origin", "main", cwd=p.dir + "/packages/c/lib")
+    p.commit()
+    p.marked()
+    p.affected("")
+    inside = p.dir + "/packages/c/lib"
+    p.git("submodule", "update", "-q", "--init", cwd=inside)
+    p.affected("a b c")
+    # That was green too; a part of it is not the commit's tree.
+    p.affected("", "--fresh")
+    p.git("update-ref", "-d", MARK)
+    p.git("sparse-checkout", "set", "f", cwd=inside + "/deep")
+    p.ran("a b c")
+    eq(p.mark(), None, "mark")
+
+
 # ------------------------------------------------- histories and trees with holes
 
 @test("a shallow clone: its mark serves, one beyond its history runs everything")
