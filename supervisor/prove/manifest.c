@@ -233,8 +233,12 @@ manifest_compare(const struct manifest *before, const struct manifest *after,
 		k += b != NULL;
 		if (a != NULL && b != NULL && entry_is_untouched(a, b))
 			continue;
-		if (judge(ctx, a, b))
-			changes_add(changes, b != NULL ? b->path : a->path);
+		if (!judge(ctx, a, b))
+			continue;
+		if (b != NULL)
+			changes_add(changes, b->path);
+		else if (a != NULL)
+			changes_add(changes, a->path);
 	}
 }
 

@@ -123,12 +123,14 @@ filling_fail(const struct filling *f, const char *name, const char *what)
 	return -1;
 }
 
-/* Root keeps the owner; for others it is themselves. */
+/* Root keeps the owner; for others it is themselves.  One that a namespace does not know
+ * cannot be kept. */
 static void
 owner_keep(int fd, const struct stat *st)
 {
-	if (geteuid() == 0 && (st->st_uid != 0 || st->st_gid != getegid()))
-		(void)fchown(fd, st->st_uid, st->st_gid);
+	if (geteuid() == 0 && (st->st_uid != 0 || st->st_gid != getegid()) &&
+	    fchown(fd, st->st_uid, st->st_gid) < 0)
+		return;
 }
 
 static int
