@@ -2,9 +2,11 @@
 #include "supervisor/report/status.h"
 
 #include <json-c/json.h>
+#include <stdlib.h>
 
 #include "ipc/clock.h"
 #include "supervisor/base/json.h"
+#include "supervisor/base/text.h"
 
 /* Slots that are taken from the machine itself; what is held inside a hold is not taken
  * again. */
@@ -28,6 +30,20 @@ list_free(const struct slot_list *list, unsigned budget)
 	return held < budget ? budget - held : 0;
 }
 
+/* Names are what directories and commands are called: anything at all. */
+static void
+add_info(struct buf *out, const struct slot_info *info)
+{
+	struct buf raw = BUF_INIT;
+	char *clean;
+
+	slot_info_to_text(info, &raw);
+	clean = text_clean(buf_text(&raw), raw.len);
+	buf_puts(out, clean);
+	free(clean);
+	buf_release(&raw);
+}
+
 void
 status_lines(struct buf *out, const struct slot_list *list, unsigned budget)
 {
@@ -41,7 +57,7 @@ status_lines(struct buf *out, const struct slot_list *list, unsigned budget)
 		const struct slot_info *info = &list->items[i];
 
 		buf_puts(out, info->is_held ? "held    " : "waiting ");
-		slot_info_to_text(info, out);
+		add_info(out, info);
 		if (info->outer != 0)
 			buf_puts(out, ", inside another");
 		if (info->is_stopped)

@@ -15,6 +15,7 @@
 #include "ipc/shm.h"
 #include "ipc/slot_list.h"
 #include "supervisor/base/json.h"
+#include "supervisor/base/text.h"
 
 #define MACHINE_SYSTEM_FILE "/etc/geonosis/gate.json"
 
@@ -204,7 +205,9 @@ void
 machine_holders(const struct machine *s, struct buf *b)
 {
 	struct slot_list list = { 0 };
+	struct buf raw = BUF_INIT;
 	unsigned shown = 0, more = 0, own = 0;
+	char *clean;
 	size_t i;
 
 	slots_list(s->slots, &list);
@@ -216,19 +219,24 @@ machine_holders(const struct machine *s, struct buf *b)
 		if (info->pid == getpid() && !info->is_foreign) {
 			own += info->held;
 		} else if (shown < MACHINE_HOLDERS_SHOWN) {
-			buf_puts(b, shown++ > 0 ? "; " : "");
-			slot_info_to_text(info, b);
+			buf_puts(&raw, shown++ > 0 ? "; " : "");
+			slot_info_to_text(info, &raw);
 		} else {
 			more++;
 		}
 	}
 	if (more > 0)
-		buf_printf(b, "; and %u more", more);
+		buf_printf(&raw, "; and %u more", more);
 	if (own > 0)
-		buf_printf(b, "%s%u slot%s of this run", shown > 0 ? "; " : "", own,
+		buf_printf(&raw, "%s%u slot%s of this run", shown > 0 ? "; " : "", own,
 			   own == 1 ? "" : "s");
-	if (b->len == 0)
-		buf_puts(b, "those that asked before");
+	if (raw.len == 0)
+		buf_puts(&raw, "those that asked before");
+	/* Names are what directories and commands are called: anything at all. */
+	clean = text_clean(buf_text(&raw), raw.len);
+	buf_puts(b, clean);
+	free(clean);
+	buf_release(&raw);
 	slot_list_release(&list);
 }
 

@@ -414,6 +414,23 @@ def status_verify(w):
     eq(run.wait(20).code, 0, "exit code")
 
 
+@test("names of directories and commands reach no terminal as they are: status, waits, refusals")
+def status_names(w):
+    place = w.path("a\n\033[31mb \u202e\udcff c")
+    os.mkdir(place)
+    hold = Hold(w, cwd=place).held()
+    w.tiers(fast=["true"])
+    texts = [w.run("gate", "status").out, w.run("gate", "run", "--timeout", "0", "--", "true").err,
+             w.verify("fast", "--exclusive", "--exclusive-timeout", "0").both]
+    for text in texts:
+        for line in text.splitlines():
+            match(line, r"^(budget|held|geonosis|wait)\b", "a line of %r" % text)
+        lacks(text, "\033", "output")
+        has(text, "\ufffd[31mb", "output")
+    eq(status(w)["held"][0]["directory"].split("\n")[1][:6], "\033[31mb", "the directory in JSON")
+    hold.let()
+
+
 @test("status before there is a segment: an answer, and none is made")
 def status_nothing(w):
     r = w.run("gate", "status")
