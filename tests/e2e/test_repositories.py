@@ -602,3 +602,52 @@ def conflict(w):
     eq(p.mark(), before, "mark")
     p.write("packages/c/x", "BROKEN\n")
     p.run("--affected", code=1)
+
+
+# ------------------------------------------------- what a step is told of the change
+
+TELL = 'cat "${GEONOSIS_CHANGED_FILES-/dev/null}" > "$TOLD"; echo "${GEONOSIS_CHANGED_FILES-unset}" >> "$TOLD"; echo "${GEONOSIS_BASE-unset}" >> "$TOLD"'
+
+
+def told(p, *args, **kw):
+    """the changed paths and the base, as a step saw them; the file of them is gone"""
+    out = p.w.beside("told")
+    r = p.w.verify("fast", "--fresh", *args, cwd=kw.get("cwd", p.dir), env={"TOLD": out})
+    eq(r.code, 0, "exit of %r" % r)
+    with open(out, "rb") as f:
+        lines = f.read().decode(errors="surrogateescape").split("\n")
+    if lines[-3] == "unset":
+        return None, lines[-2]
+    assert lines[-3].startswith("/") and not os.path.lexists(lines[-3]), lines
+    return lines[:-3], lines[-2]
+
+
+@test("GEONOSIS_CHANGED_FILES and GEONOSIS_BASE, of every kind of run")
+def changed_files(w):
+    p = Place(w, sub="app")
+    p.write("geonosis.json", __import__("json").dumps({"verify": {"fast": [TELL]}}))
+    first = p.commit()
+    name = "refs/geonosis/in/app/verified"
+    p.git("checkout", "-q", "-b", "side")
+    eq(told(p), (None, "unset"), "with no mark, and nothing else to hold the tree against")
+    eq(p.mark(name), first, "mark")
+    eq(told(p), ([], first), "at the mark")
+    p.write("packages/a/x", "two\n")
+    p.git("commit", "-qam", "two")
+    os.unlink(p.dir + "/packages/b/x")
+    p.git("mv", "app/packages/c/x", "app/packages/c/y")
+    p.write("packages/c/n\nl", "")
+    p.write('packages/c/"q', "")
+    p.write("packages/c/ü s", "")
+    p.write("packages/c/README.md", "")
+    with open(os.path.join(p.top, "outside"), "w") as f:
+        f.write("x")
+    want = ["../outside", 'packages/c/"q', '"packages/c/n\\nl"', "packages/a/x", "packages/b/x", "packages/c/README.md",
+            "packages/c/x", "packages/c/y", "packages/c/ü s"]
+    for args in ((), ("--affected",), ("--keep-going",)):
+        got, base = told(p, *args)
+        eq(sorted(got), sorted(want), "changed paths %s" % (args,))
+        eq(base, first, "base %s" % (args,))
+    got, base = told(p, "--since", "HEAD")
+    eq(sorted(got), sorted(set(want) - {"packages/a/x"}), "changed paths since HEAD")
+    eq(base, first, "base, whatever --since says")
