@@ -112,6 +112,9 @@ config_is_document(const struct config *c, const char *path)
 	bool is_document = false;
 	size_t i;
 
+	/* The globs are of this directory. */
+	if (strncmp(path, "../", 3) == 0)
+		return false;
 	/* They compiled when the config was read. */
 	for (i = 0; i < c->documents.nitems && !is_document; i++) {
 		struct glob *g = NULL;

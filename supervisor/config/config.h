@@ -127,7 +127,7 @@ int config_parse(const char *name, const char *text, size_t n, struct config *re
  */
 const struct tier *config_tier(const struct config *c, const char *name,
 			       struct error *err);
-/* Does `documents` name the path (relative to the config's directory)? */
+/* Does `documents` name the path (relative to the config's directory, none outside)? */
 bool config_is_document(const struct config *c, const char *path);
 void config_release(struct config *c);
 

@@ -651,3 +651,20 @@ def changed_files(w):
     got, base = told(p, "--since", "HEAD")
     eq(sorted(got), sorted(set(want) - {"packages/a/x"}), "changed paths since HEAD")
     eq(base, first, "base, whatever --since says")
+
+
+@test("what the globs of documents say is of the config's own directory: a .md outside of it is no document")
+def outside_document(w):
+    p = Place(w, sub="app")
+    name = "refs/geonosis/in/app/verified"
+    p.write("geonosis.json", __import__("json").dumps({"verify": {"fast": [
+        {"command": 'echo {workspace} >> "$RAN"; ! grep -q BROKEN ../README.md', "per": "workspace"}]}}))
+    with open(os.path.join(p.top, "README.md"), "w") as f:
+        f.write("BROKEN\n")
+    p.commit()
+    with open(os.path.join(p.top, "README.md"), "w") as f:
+        f.write("fine\n")
+    p.ran("a b c")
+    eq(p.mark(name), None, "mark of a commit that is red by itself")
+    p.git("checkout", "-q", ".")
+    p.run("--affected", code=1)
