@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -224,4 +225,28 @@ out:
 	fd_close(&a.pidfd);
 	fd_close(&a.complaints);
 	return rc;
+}
+
+pid_t
+process_parent(pid_t pid)
+{
+	char path[40], text[512];
+	int parent = 0;
+	const char *p;
+	char state;
+	FILE *f;
+	size_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	(void)fclose(f);
+	text[n] = '\0';
+	/* Its name, in parentheses, may hold anything. */
+	p = strrchr(text, ')');
+	if (p == NULL || sscanf(p + 1, " %c %d", &state, &parent) != 2 || state == 'Z')
+		return 0;
+	return parent;
 }

@@ -11,6 +11,7 @@
 #define IPC_PROCESS_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "ipc/buf.h"
 #include "ipc/error.h"
@@ -30,5 +31,8 @@ struct process_question {
  */
 int process_ask(const struct process_question *q, struct buf *ret_answer,
 		struct error *err);
+
+/* The parent of a process; 0 where that cannot be told, or the process is dead. */
+pid_t process_parent(pid_t pid);
 
 #endif

@@ -101,18 +101,6 @@ tell_end(void *ctx, const struct prove_view *v)
 }
 
 static int
-prove_operand(const struct opt_args *a, const char **ret_tier, struct error *err)
-{
-	if (a->noperands > 1)
-		return error_set(
-		    err, ERROR_USAGE,
-		    "verify prove: \"%s\" is one word too many; name one tier",
-		    a->operands[1]);
-	*ret_tier = a->noperands == 1 ? a->operands[0] : NULL;
-	return 0;
-}
-
-static int
 prove_tier(const struct opt_args *a, struct error *err)
 {
 	const struct opt_value *v = a->values;
@@ -135,7 +123,7 @@ prove_tier(const struct opt_args *a, struct error *err)
 	};
 	int rc;
 
-	if (prove_operand(a, &rq.tier, err) < 0)
+	if (opt_tier("verify prove", a, &rq.tier, err) < 0)
 		return EXIT_REFUSED;
 	rc = prove_execute(&rq, &observer, &verdict, err);
 	buf_release(&teller.line);

@@ -47,18 +47,6 @@ out:
 	return code;
 }
 
-/* The tier is the one operand there is. */
-static int
-verify_operand(const struct opt_args *a, const char **ret_tier, struct error *err)
-{
-	if (a->noperands > 1)
-		return error_set(err, ERROR_USAGE,
-				 "verify: \"%s\" is one word too many; name one tier",
-				 a->operands[1]);
-	*ret_tier = a->noperands == 1 ? a->operands[0] : NULL;
-	return 0;
-}
-
 static int
 verify_tier(const struct opt_args *a, struct error *err)
 {
@@ -83,7 +71,7 @@ verify_tier(const struct opt_args *a, struct error *err)
 	};
 	int rc;
 
-	if (verify_operand(a, &rq.tier, err) < 0)
+	if (opt_tier("verify", a, &rq.tier, err) < 0)
 		return EXIT_REFUSED;
 	if (v[VERIFY_EXCLUSIVE_TIMEOUT].set)
 		rq.exclusive_wait_ms = v[VERIFY_EXCLUSIVE_TIMEOUT].number * 1000;

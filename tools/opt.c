@@ -269,6 +269,18 @@ opt_parse(const struct command *c, int argc, char *const argv[],
 	return 0;
 }
 
+int
+opt_tier(const char *command, const struct opt_args *a, const char **ret_tier,
+	 struct error *err)
+{
+	if (a->noperands > 1)
+		return error_set(err, ERROR_USAGE,
+				 "%s: \"%s\" is one word too many; name one tier",
+				 command, a->operands[1]);
+	*ret_tier = a->noperands == 1 ? a->operands[0] : NULL;
+	return 0;
+}
+
 void
 opt_args_release(struct opt_args *a)
 {

@@ -86,6 +86,9 @@ struct opt_args {
  */
 int opt_parse(const struct command *c, int argc, char *const argv[],
 	      struct opt_args *ret_args, struct error *err);
+/* The tier, the one operand of the command of that name; NULL where none is given. */
+int opt_tier(const char *command, const struct opt_args *a, const char **ret_tier,
+	     struct error *err);
 /*
  * A whole number of digits only, in a range: 0; -1 for anything else (no error is
  * filled).

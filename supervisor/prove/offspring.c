@@ -1,48 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/prove/offspring.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ipc/clock.h"
+#include "ipc/process.h"
 
 enum {
 	OFFSPRING_TICK_MS = 2
 };
-
-/* The parent of a process, 0 where that cannot be told, or it is dead. */
-static pid_t
-process_parent(const char *pid)
-{
-	char path[64], text[512];
-	const char *p;
-	char state;
-	int parent = 0;
-	size_t n;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.16s/stat", pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	(void)fclose(f);
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	if (p == NULL || sscanf(p + 1, " %c %d", &state, &parent) != 2 || state == 'Z')
-		return 0;
-	return parent;
-}
 
 /* Our child's number is not used again before we have reaped it. */
 static void
@@ -53,10 +27,12 @@ children_kill(void)
 
 	if (dir == NULL)
 		return;
-	while ((e = readdir(dir)) != NULL)
-		if (isdigit((unsigned char)e->d_name[0]) &&
-		    process_parent(e->d_name) == getpid())
-			(void)kill((pid_t)strtol(e->d_name, NULL, 10), SIGKILL);
+	while ((e = readdir(dir)) != NULL) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (pid > 1 && process_parent(pid) == getpid())
+			(void)kill(pid, SIGKILL);
+	}
 	(void)closedir(dir);
 }
 

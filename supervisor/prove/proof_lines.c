@@ -10,7 +10,6 @@
 #include "supervisor/report/report.h"
 
 #define DASH " \xe2\x80\x94 "
-#define DOTS "\xe2\x80\xa6"
 
 const char *
 proof_step_id(const struct prove_view *v, size_t step)
@@ -150,30 +149,9 @@ add_copy(struct buf *out, const struct proof *p)
 }
 
 static void
-add_cut(struct buf *out, uint64_t n, const char *where)
-{
-	if (n > 0)
-		buf_printf(out, "  " DOTS " %" PRIu64 " line%s %s\n", n,
-			   n == 1 ? "" : "s", where);
-}
-
-static void
 add_tail(struct buf *out, const struct proof *p)
 {
-	const char *s = p->tail != NULL ? p->tail : "";
-	uint64_t above = p->tail_from > 0 ? p->tail_from - 1 : 0;
-	uint64_t shown = above + p->tail_lines;
-
-	add_cut(out, above, "above");
-	while (*s != '\0') {
-		size_t n = strcspn(s, "\n");
-
-		buf_puts(out, "  ");
-		buf_append(out, s, n);
-		buf_putc(out, '\n');
-		s += n + (s[n] == '\n');
-	}
-	add_cut(out, p->lines > shown ? p->lines - shown : 0, "below");
+	lines_tail(out, &(struct tail){ p->tail, p->tail_from, p->tail_lines, p->lines });
 	if (p->log != NULL) {
 		buf_puts(out, "  full output: ");
 		add_clean(out, p->log);

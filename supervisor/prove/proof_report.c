@@ -6,6 +6,7 @@
 #include "ipc/clock.h"
 #include "supervisor/base/json.h"
 #include "supervisor/prove/proof_lines.h"
+#include "supervisor/report/events.h"
 #include "supervisor/report/report.h"
 
 enum {
@@ -161,22 +162,6 @@ proof_report_format(const struct prove_view *v, struct buf *out)
 
 /* --- events --- */
 
-static struct json_object *
-event_new(const char *name)
-{
-	struct json_object *o = js_object();
-
-	js_add_string(o, "event", name);
-	return o;
-}
-
-static void
-event_write(struct json_object *o, struct buf *out)
-{
-	js_write(o, JS_LINE, out);
-	js_put(o);
-}
-
 void
 proof_event_start(const struct prove_view *v, struct buf *out)
 {
@@ -194,7 +179,7 @@ proof_event_start(const struct prove_view *v, struct buf *out)
 		js_push(steps, step);
 	}
 	js_add(o, "steps", steps);
-	event_write(o, out);
+	event_end(o, out);
 }
 
 void
@@ -205,7 +190,7 @@ proof_event_wait(const struct prove_view *v, size_t step, const char *reason,
 
 	js_add_string(o, "id", proof_step_id(v, step));
 	js_add_string(o, "reason", reason);
-	event_write(o, out);
+	event_end(o, out);
 }
 
 void
@@ -214,7 +199,7 @@ proof_event_step_start(const struct prove_view *v, size_t step, struct buf *out)
 	struct json_object *o = event_new("step-start");
 
 	add_names(o, v, step);
-	event_write(o, out);
+	event_end(o, out);
 }
 
 void
@@ -223,7 +208,7 @@ proof_event_step_end(const struct prove_view *v, size_t step, struct buf *out)
 	struct json_object *o = event_new("step-end");
 
 	add_step(o, v, step);
-	event_write(o, out);
+	event_end(o, out);
 }
 
 void
@@ -233,5 +218,5 @@ proof_event_end(const struct prove_view *v, struct buf *out)
 
 	add_report(o, v);
 	js_add_string(o, "report", v->report_path);
-	event_write(o, out);
+	event_end(o, out);
 }

@@ -8,7 +8,7 @@
 #include "ipc/clock.h"
 #include "supervisor/base/json.h"
 
-static struct json_object *
+struct json_object *
 event_new(const char *name)
 {
 	struct json_object *o = js_object();
@@ -17,8 +17,7 @@ event_new(const char *name)
 	return o;
 }
 
-/* Write the event's line; the event is taken. */
-static void
+void
 event_end(struct json_object *event, struct buf *out)
 {
 	js_write(event, JS_LINE, out);

@@ -24,6 +24,10 @@
 
 struct json_object;
 
+/* What every event begins with; its line, which takes it. */
+struct json_object *event_new(const char *name);
+void event_end(struct json_object *event, struct buf *out);
+
 /* Of a dry run. */
 void events_plan(struct buf *out, const struct report *r, const struct plan *p);
 void events_start(struct buf *out, const struct report *r, const struct plan *p,

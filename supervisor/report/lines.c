@@ -101,14 +101,14 @@ add_cut(struct buf *out, uint64_t n, const char *where)
 			   n == 1 ? "" : "s", where);
 }
 
-static void
-add_tail(struct buf *out, const struct result *r)
+void
+lines_tail(struct buf *out, const struct tail *t)
 {
-	const char *s = r->tail != NULL ? r->tail : "";
-	uint64_t above = r->tail_from > 0 ? r->tail_from - 1 : 0;
-	uint64_t shown = above + r->tail_lines;
+	const char *s = t->text != NULL ? t->text : "";
+	uint64_t above = t->from > 0 ? t->from - 1 : 0;
+	uint64_t shown = above + t->lines;
 
-	if (*s == '\0' && r->lines == 0)
+	if (*s == '\0' && t->all_lines == 0)
 		return;
 	add_cut(out, above, "above");
 	while (*s != '\0') {
@@ -119,7 +119,7 @@ add_tail(struct buf *out, const struct result *r)
 		buf_putc(out, '\n');
 		s += n + (s[n] == '\n');
 	}
-	add_cut(out, r->lines > shown ? r->lines - shown : 0, "below");
+	add_cut(out, t->all_lines > shown ? t->all_lines - shown : 0, "below");
 }
 
 static void
@@ -145,7 +145,7 @@ add_red(struct buf *out, const struct result *r)
 {
 	char text[16];
 
-	add_tail(out, r);
+	lines_tail(out, &(struct tail){ r->tail, r->tail_from, r->tail_lines, r->lines });
 	add_silence(out, r);
 	add_note(out, "full output: ", r->log);
 	add_note(out, ENVIRONMENT, r->environment);

@@ -41,6 +41,14 @@ void lines_budget(struct buf *out, unsigned jobs, const char *bound);
  * whatever the verdict.
  */
 void lines_step(struct buf *out, const struct job *job, const struct result *r);
+/* A tail as it stands under a FAIL, and how many lines stand above and below. */
+struct tail {
+	const char *text;   /* NULL is "" */
+	uint64_t from;	    /* number, from 1, of its first line; 0: no tail */
+	uint64_t lines;	    /* in it */
+	uint64_t all_lines; /* of the output */
+};
+void lines_tail(struct buf *out, const struct tail *t);
 /* Before attempt `retry` of at most `limit` re-runs; `line` told the network failure. */
 void lines_retry(struct buf *out, const struct job *job, unsigned retry, unsigned limit,
 		 const char *line);

@@ -13,6 +13,7 @@
 #include "ipc/fd.h"
 #include "ipc/lock.h"
 #include "ipc/mem.h"
+#include "ipc/process.h"
 
 enum {
 	TURN_TICK_MS = 20,
@@ -45,28 +46,6 @@ turn_chain(const struct turn *t)
 	const char *outer = turn_outer_chain();
 
 	return xasprintf("%s%s%s", outer, *outer != '\0' ? ":" : "", t->id);
-}
-
-static pid_t
-process_parent(pid_t pid)
-{
-	char path[40], text[512];
-	int parent = 0;
-	const char *p;
-	FILE *f;
-	size_t n;
-
-	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	(void)fclose(f);
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	if (p == NULL || sscanf(p + 1, " %*c %d", &parent) != 1)
-		return 0;
-	return parent;
 }
 
 static bool
