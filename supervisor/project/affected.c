@@ -131,6 +131,33 @@ base_compare(const struct affected_input *in, struct affected *a)
 	}
 }
 
+/*
+ * A submodule, or what else changed as one path, in which workspaces lie: what they were
+ * is not known, nor who depended on them by another name.
+ */
+static void
+opaque_compare(const struct affected_input *in, struct affected *a)
+{
+	size_t i, k;
+
+	for (i = 0; in->base != NULL && i < in->tree->nitems; i++) {
+		const char *path = in->tree->items[i].path;
+
+		if (workspace_list_find(in->base, path) >= 0)
+			continue;
+		for (k = 0; k < in->nchanges; k++) {
+			size_t n = strlen(in->changes[k].path);
+
+			/* An untracked repository is named with a slash. */
+			n -= n > 0 && in->changes[k].path[n - 1] == '/';
+			if (n > 0 && strncmp(path, in->changes[k].path, n) == 0 &&
+			    (path[n] == '/' || path[n] == '\0'))
+				all_set(a, ALL_OPAQUE, "", path,
+					" changed as a whole: what it was is not known");
+		}
+	}
+}
+
 static enum change_kind
 change_kind_of(const struct affected_input *in, const struct globs *documents,
 	       const struct change *c, long *ret_owner)
@@ -237,6 +264,7 @@ affected_find(const struct affected_input *in, struct affected *ret_affected,
 	a.nkinds = in->nchanges;
 	a.kinds = xcalloc(a.nkinds + 1, sizeof(*a.kinds));
 	base_compare(in, &a);
+	opaque_compare(in, &a);
 	for (i = 0; i < in->nkey_parts; i++)
 		all_set(&a, ALL_KEY_PART, "", in->key_parts[i],
 			" differs, or is not known");

@@ -67,6 +67,7 @@ enum affected_all {
 	ALL_PATH,     /* a changed path is in no workspace */
 	ALL_GONE,     /* a workspace of the base is gone */
 	ALL_RENAMED,  /* a workspace of the base has another name */
+	ALL_OPAQUE, /* one lies in a repository that changed: its old name is not known */
 };
 
 struct affected {

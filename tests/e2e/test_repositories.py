@@ -202,6 +202,31 @@ def submodule_deep(w):
     eq(p.mark(), None, "mark")
 
 
+@test("a workspace that is a submodule has another name: what depended on the old one is reached")
+def submodule_workspace(w):
+    p = Place(w)
+    lib = w.beside("lib")
+    os.mkdir(lib)
+    p.git("init", "-q", "-b", "main", cwd=lib)
+    for name, text in (("package.json", '{"name": "lib"}'), ("x", "one")):
+        with open(os.path.join(lib, name), "w") as f:
+            f.write(text + "\n")
+    p.commit(cwd=lib)
+    p.git("submodule", "add", "-q", "file://" + lib, "packages/lib")
+    p.workspace("d", '"dependencies": {"lib": "*"}')
+    p.commit()
+    p.ran("a b c d lib")
+    p.affected("")
+    p.write("packages/lib/x", "two\n")
+    got, r = p.run("--affected")
+    assert {"d", "lib"} <= set(got.split()), r
+    p.write("packages/lib/x", "one\n")
+    p.affected("")
+    p.write("packages/lib/package.json", '{"name": "other"}\n')
+    got, r = p.run("--affected")
+    assert {"d", "lib"} <= set(got.split()), r
+
+
 # ------------------------------------------------- histories and trees with holes
 
 @test("a shallow clone: its mark serves, one beyond its history runs everything")
