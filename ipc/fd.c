@@ -120,27 +120,67 @@ file_temp_name(const char *path)
 	return temp;
 }
 
-/* `exact`: the mode is that of the file replaced, which the umask does not touch. */
+/*
+ * A file without a name yet: killed before it has one, we leave nothing.  -1 where the
+ * file system makes none.
+ */
 static int
-file_fill(const char *temp, mode_t mode, bool exact, const void *bytes, size_t n)
+file_open_nameless(const char *temp, mode_t mode)
 {
-	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	char *copy = xstrdup(temp);
+	int fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+
+	free(copy);
+	return fd;
+}
+
+static int
+file_name(int fd, const char *temp)
+{
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, AT_FDCWD, temp, AT_SYMLINK_FOLLOW);
+}
+
+/* Write to a new file; `exact`: the mode is that of the file replaced, which the umask
+ * does not touch. Takes the descriptor. */
+static int
+file_fill(int fd, const char *temp, bool is_nameless, mode_t exact, const void *bytes,
+	  size_t n)
+{
 	int rc;
 
-	if (fd < 0)
-		return -1;
 	/* A file system without modes is no reason to lose the content. */
-	if (exact)
-		(void)fchmod(fd, mode);
+	if (exact != 0)
+		(void)fchmod(fd, exact);
 	rc = fd_write(fd, bytes, n);
 	if (rc == 0)
 		rc = fsync(fd);
+	if (rc == 0 && is_nameless)
+		rc = file_name(fd, temp);
 	if (rc == 0) {
 		rc = close(fd);
 		fd = -1;
 	}
 	fd_close(&fd);
 	return rc;
+}
+
+/* A new file of that name, whole. */
+static int
+file_make(const char *temp, mode_t mode, bool exact, const void *bytes, size_t n)
+{
+	mode_t kept = exact ? mode : 0;
+	int fd = file_open_nameless(temp, mode);
+
+	if (fd >= 0 && file_fill(fd, temp, true, kept, bytes, n) == 0)
+		return 0;
+	/* Where none can be made, or none can be named (no /proc). */
+	if (fd >= 0 && errno != ENOENT)
+		return -1;
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	return fd >= 0 ? file_fill(fd, temp, false, kept, bytes, n) : -1;
 }
 
 int
@@ -152,7 +192,7 @@ file_save(const char *path, const void *bytes, size_t n, struct error *err)
 	char *temp = file_temp_name(path);
 	int rc;
 
-	rc = file_fill(temp, mode, exact, bytes, n);
+	rc = file_make(temp, mode, exact, bytes, n);
 	if (rc == 0)
 		rc = rename(temp, path);
 	if (rc < 0) {

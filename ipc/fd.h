@@ -24,9 +24,10 @@ int fd_write(int fd, const void *bytes, size_t n);
 int file_read(const char *path, size_t max, struct buf *ret_content, struct error *err);
 /*
  * Replace a file whole or not at all: temporary file beside it, fsync, rename.
- * Killed at any instant, the old content or the new stands; at worst a
- * temporary file `.geonosis-<random>.tmp` stays.  Mode 0644 less the umask, or that of
- * the file replaced.
+ * Killed at any instant, the old content or the new stands.  The temporary file has a
+ * name, `.geonosis-<random>.tmp`, only between two system calls (throughout, where the
+ * file system makes none without one): killed then, it stays.  Mode 0644 less the umask,
+ * or that of the file replaced.
  */
 int file_save(const char *path, const void *bytes, size_t n, struct error *err);
 /* mkdir -p. 0, or -1 with *err naming the component that is in the way. */

@@ -425,18 +425,29 @@ Test(file, save_past_a_size_limit_keeps_the_old)
 struct death_case {
 	enum moment moment;
 	const char *stands;
-	int entries;
+	int entries; /* where a file can be made without a name */
 };
 
 static const struct death_case deaths[] = {
-	{ BEFORE_FSYNC, "old", 2 },
-	{ AFTER_FSYNC, "old", 2 },
+	{ BEFORE_FSYNC, "old", 1 },
+	{ AFTER_FSYNC, "old", 1 },
 	{ BEFORE_RENAME, "old", 2 },
 	{ AFTER_RENAME, "new", 1 },
 };
 
+static bool
+can_be_nameless(void)
+{
+	int fd = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	bool can = fd >= 0;
+
+	fd_close(&fd);
+	return can;
+}
+
 Test(file, save_killed_between_two_steps)
 {
+	bool can = can_be_nameless();
 	struct error err;
 
 	for (size_t i = 0; i < COUNT(deaths); i++) {
@@ -452,7 +463,9 @@ Test(file, save_killed_between_two_steps)
 		}
 		cr_assert_eq(waitpid(pid, NULL, 0), pid);
 		expect_content("f", c->stands);
-		cr_expect_eq(scratch_count("."), c->entries, "case %zu", i);
+		cr_expect_eq(scratch_count("."),
+			     can || c->moment == AFTER_RENAME ? c->entries : 2,
+			     "case %zu", i);
 		remove_left_over();
 		cr_expect_eq(scratch_count("."), 1, "case %zu", i);
 	}
