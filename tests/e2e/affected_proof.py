@@ -1090,7 +1090,7 @@ class Proof:
         names = kinds or self.e.all()
         # What reaches every workspace is seldom, so that there is something to leave out.
         wide = {"root", "lockfile", "nobodys", "key_file", "key_env", "install", "globs", "workspace_delete",
-                "workspace_move", "package_rename", "unparsable", "ignore"} & set(names)
+                "workspace_move", "unparsable", "ignore"} & set(names)
         narrow = [k for k in names if k not in wide]
         self.round = 0
         self.step(["repair", "commit"])
