@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +28,7 @@
 #include "ipc/fd.h"
 #include "worker/log.h"
 #include "worker/session.h"
+#include "worker/settle.h"
 #include "worker/shell.h"
 
 enum {
@@ -386,76 +386,6 @@ attend_order(struct attend *a, const struct worker_setup *setup,
 	attend_finish_log(a, setup->log_dir_fd);
 }
 
-/* Close everything but 0, 1, 2 and two descriptors (each may be -1). */
-static void
-attend_close_others(int a, int b)
-{
-	int low = a < b ? a : b;
-	int high = a < b ? b : a;
-	unsigned next = 3;
-
-	if (low >= 3) {
-		if ((unsigned)low > next)
-			(void)close_range(next, (unsigned)low - 1, 0);
-		next = (unsigned)low + 1;
-	}
-	if (high >= 3 && (unsigned)high >= next) {
-		if ((unsigned)high > next)
-			(void)close_range(next, (unsigned)high - 1, 0);
-		next = (unsigned)high + 1;
-	}
-	(void)close_range(next, ~0U, 0);
-}
-
-static void
-attend_drop_handler(int signo)
-{
-	struct sigaction sa;
-
-	if (sigaction(signo, NULL, &sa) == 0 && sa.sa_handler != SIG_IGN &&
-	    sa.sa_handler != SIG_DFL)
-		(void)signal(signo, SIG_DFL);
-}
-
-/* A caller without standard descriptors: ours would be lost under /dev/null. */
-static int
-fd_above_standard(int fd)
-{
-	if (fd < 0 || fd > STDERR_FILENO)
-		return fd;
-	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-}
-
-/*
- * A session of our own, so that a signal to the supervisor's group or from its
- * terminal does not reach us: someone must be left to end the command.  No signal
- * but KILL and STOP has a meaning here; and against STOP the supervisor's death continues
- * us.
- */
-static void
-attend_settle(int *sock, int *log_dir_fd)
-{
-	sigset_t all;
-	int null, fd, signo;
-
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, "geonosis-worker");
-	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* Handlers of whoever forked us are not for us, nor for a child that shares our
-	 * memory. */
-	for (signo = 1; signo < NSIG; signo++)
-		attend_drop_handler(signo);
-	*sock = fd_above_standard(*sock);
-	*log_dir_fd = fd_above_standard(*log_dir_fd);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (fd = 0; null >= 0 && fd <= 2; fd++)
-		(void)dup2(null, fd);
-	attend_close_others(*sock, *log_dir_fd);
-}
-
 /*
  * Wait for the order.  The descriptor that may come with it stays open as long as this
  * process lives: that is all it is for.
@@ -495,7 +425,7 @@ attend_main(int sock, struct worker_share *share, const struct worker_setup *set
 
 	if (setup->enter != NULL && setup->enter(setup->ctx) < 0)
 		a.enter_errno = errno;
-	attend_settle(&sock, &own.log_dir_fd);
+	settle_worker(&sock, &own.log_dir_fd);
 	a.sock = sock;
 	n = attend_receive_order(sock, &m);
 	if (n != (ssize_t)sizeof(m) || m.kind != WORKER_MESSAGE_ORDER)

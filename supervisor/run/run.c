@@ -14,47 +14,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ipc/clock.h"
 #include "ipc/mem.h"
+#include "supervisor/run/run_part.h"
 #include "supervisor/run/schedule.h"
 
 enum {
 	/* After the grace that tasks have themselves: then they are ended by force. */
 	RUN_STOP_LIMIT_MS = 8000,
 	RUN_KILL_LIMIT_MS = 3500,
-	/* A wait shorter than this is not worth a line. */
-	RUN_TELL_WAIT_MS = 250,
-};
-
-/* A job that was let go: it waits for its slots, then it is a task. */
-struct live {
-	size_t job;
-	struct slot *slot;
-	struct task *task; /* NULL while it waits */
-	int64_t since_ms;
-	bool is_told; /* that it waits */
-	bool is_cut;
-};
-
-struct run {
-	const struct plan *plan;
-	const struct run_options *options;
-	const struct engine *engine;
-	const struct run_observer *observer;
-	struct signals *signals;
-	struct result *results;
-	struct schedule *schedule;
-	struct live *lives;
-	size_t nlives;
-	size_t room;	    /* how many may be let go at once */
-	bool stopped;	    /* nothing new starts */
-	int interrupted;    /* the first signal */
-	int64_t kill_at_ms; /* -1: none */
-	int64_t tick_at_ms; /* -1: none */
 };
 
 static void
@@ -302,78 +272,7 @@ run_drop_waiting(struct run *r)
 			run_remove_live(r, i);
 }
 
-/* --- time --- */
-
-static bool
-deadline_is_past(int64_t deadline_ms)
-{
-	return deadline_ms >= 0 && clock_now_ms() >= deadline_ms;
-}
-
-static int64_t
-deadline_earlier(int64_t a, int64_t b)
-{
-	if (a < 0 || b < 0)
-		return a < 0 ? b : a;
-	return a < b ? a : b;
-}
-
-static void
-run_tell_waits(struct run *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->nlives; i++) {
-		struct live *l = &r->lives[i];
-		struct buf holders = BUF_INIT;
-
-		if (l->task != NULL || l->is_told ||
-		    !deadline_is_past(l->since_ms + RUN_TELL_WAIT_MS))
-			continue;
-		l->is_told = true;
-		machine_holders(r->options->machine, &holders);
-		if (r->observer->job_wait != NULL)
-			r->observer->job_wait(r->observer->ctx, l->job,
-					      buf_text(&holders));
-		buf_release(&holders);
-	}
-}
-
-static void
-run_describe(const struct run *r, const struct live *l, char *text, size_t size)
-{
-	struct buf holders = BUF_INIT;
-
-	if (l->task != NULL) {
-		r->engine->last_line(l->task, text, size);
-		return;
-	}
-	machine_holders(r->options->machine, &holders);
-	(void)snprintf(text, size, "%s", buf_text(&holders));
-	buf_release(&holders);
-}
-
-static void
-run_tick(struct run *r)
-{
-	struct run_activity *a;
-	size_t i;
-
-	if (!deadline_is_past(r->tick_at_ms))
-		return;
-	r->tick_at_ms = clock_now_ms() + r->observer->tick_ms;
-	a = xcalloc(r->nlives, sizeof(*a));
-	for (i = 0; i < r->nlives; i++) {
-		const struct live *l = &r->lives[i];
-
-		a[i].job = l->job;
-		a[i].since_ms = l->since_ms;
-		a[i].is_waiting = l->task == NULL;
-		run_describe(r, l, a[i].last_line, sizeof(a[i].last_line));
-	}
-	r->observer->tick(r->observer->ctx, a, r->nlives);
-	free(a);
-}
+/* --- the wait --- */
 
 static void
 run_check_deadlines(struct run *r)
@@ -389,8 +288,6 @@ run_check_deadlines(struct run *r)
 	run_tell_waits(r);
 	run_tick(r);
 }
-
-/* --- the wait --- */
 
 /* fds has room for the signals, the doorbell and every task. */
 static int
