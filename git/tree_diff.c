@@ -3,6 +3,7 @@
  * Two trees side by side, in the order git keeps them: by name, a directory's with a '/'
  * behind it.  Trees of the same id are not looked into.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "git/index.h"
@@ -86,6 +87,7 @@ entry_tell(struct diff *d, const struct tree_entry *a, const struct tree_entry *
 	size_t len = d->at.len;
 	int rc = 1;
 
+	assert(e != NULL);
 	buf_puts(&d->at, e->name);
 	if (is_directory(e)) {
 		buf_putc(&d->at, '/');

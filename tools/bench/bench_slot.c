@@ -314,7 +314,7 @@ death(enum contender kind, size_t memory)
 static void
 deaths(enum contender kind, size_t memory, int n)
 {
-	int64_t took[DEATHS];
+	int64_t took[DEATHS] = { 0 };
 	int lost = 0, m = 0;
 
 	for (int i = 0; i < n; i++) {
