@@ -93,7 +93,7 @@ seen_add(struct session_seen *seen, pid_t pid, uint64_t begun)
 /* `seen` NULL: everybody; else those that are not in it, who are counted alone. */
 static enum membership
 process_signal(int proc_fd, const char *name, pid_t session, int signo,
-	       struct session_seen *seen)
+	       struct session_seen *seen, struct session_seen *dead)
 {
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	enum membership m;
@@ -103,6 +103,9 @@ process_signal(int proc_fd, const char *name, pid_t session, int signo,
 	if (pid <= 1 || pid == getpid())
 		return MEMBER_NOT;
 	m = process_membership(proc_fd, name, session, &begun);
+	/* A zombie that was one at an earlier look has forked nobody since. */
+	if (m == MEMBER_DYING && dead != NULL && begun != 0)
+		return seen_add(dead, pid, begun) ? MEMBER_DYING : MEMBER_NOT;
 	if (m != MEMBER_ALIVE || (signo == 0 && seen == NULL))
 		return m;
 	fd = pidfd_open(pid, 0);
@@ -118,7 +121,8 @@ process_signal(int proc_fd, const char *name, pid_t session, int signo,
 }
 
 static struct session_scan
-session_scan(pid_t session, int signo, struct session_seen *seen)
+session_scan(pid_t session, int signo, struct session_seen *seen,
+	     struct session_seen *dead)
 {
 	struct session_scan scan = { 0, 0 };
 	struct dirent *e;
@@ -133,7 +137,8 @@ session_scan(pid_t session, int signo, struct session_seen *seen)
 		enum membership m = MEMBER_NOT;
 
 		if (isdigit((unsigned char)e->d_name[0]))
-			m = process_signal(dirfd(proc), e->d_name, session, signo, seen);
+			m = process_signal(dirfd(proc), e->d_name, session, signo, seen,
+					   dead);
 		scan.alive += m == MEMBER_ALIVE;
 		scan.dying += m == MEMBER_DYING;
 	}
@@ -144,13 +149,13 @@ session_scan(pid_t session, int signo, struct session_seen *seen)
 struct session_scan
 session_signal(pid_t session, int signo)
 {
-	return session_scan(session, signo, NULL);
+	return session_scan(session, signo, NULL, NULL);
 }
 
 struct session_scan
 session_signal_new(pid_t session, int signo, struct session_seen *seen)
 {
-	return session_scan(session, signo, seen);
+	return session_scan(session, signo, seen, NULL);
 }
 
 void
@@ -164,21 +169,27 @@ int
 session_kill(pid_t session, int limit_ms)
 {
 	int64_t deadline = clock_now_ms() + limit_ms;
+	struct session_seen dead = SESSION_SEEN_INIT;
 	struct session_scan scan;
 	int restless = 0;
+	int left = 0;
 
 	for (;;) {
-		scan = session_signal(session, SIGKILL);
+		scan = session_scan(session, SIGKILL, NULL, &dead);
 		if (scan.alive < 0)
-			return 0;
+			break;
 		restless = scan.alive > 0 ? 0 : restless + 1;
 		if (scan.alive == 0 &&
 		    (scan.dying == 0 || restless >= SESSION_RESTLESS_MAX))
-			return 0;
-		if (clock_now_ms() >= deadline)
-			return scan.alive;
+			break;
+		if (clock_now_ms() >= deadline) {
+			left = scan.alive;
+			break;
+		}
 		/* One that flees from scan to scan is met sooner without a rest. */
 		if (scan.alive > 0)
 			(void)poll(NULL, 0, SESSION_TICK_MS);
 	}
+	session_seen_release(&dead);
+	return left;
 }
