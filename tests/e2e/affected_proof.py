@@ -1098,7 +1098,7 @@ class Proof:
         self.check("full", [])
         was_red = 0
         for self.round in range(1, rounds + 1):
-            todo = [rng.choice(narrow if narrow and rng.random() < 0.9 else names)
+            todo = [rng.choice(narrow if narrow and rng.random() < 0.8 else names)
                     for _ in range(rng.choice((1, 1, 1, 2, 3)))]
             if was_red and rng.random() < 0.4:
                 todo.append("repair")
