@@ -2,6 +2,7 @@
 #include "git/snapshot.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,18 @@ enum {
 	TARGET_MAX = 4096 /* bytes of a link's target */
 };
 
+enum {
+	SNAPSHOT_CURSORS = 16
+};
+
+/* The entry that was found last in a tree. */
+struct cursor {
+	const struct buf *tree;
+	const char *at;
+};
+
 struct snapshot {
+	struct cursor cursors[SNAPSHOT_CURSORS];
 	const struct repository *r;
 	struct trees *trees;
 	size_t id_size;
@@ -62,19 +74,45 @@ kind_of(uint32_t mode)
 }
 
 static bool
-entry_find(const struct snapshot *s, const struct buf *tree, const char *name, size_t n,
+entry_is(const struct tree_entry *e, const char *name, size_t n)
+{
+	return strncmp(e->name, name, n) == 0 && e->name[n] == '\0';
+}
+
+/*
+ * Paths are mostly asked for in their order, so the search goes on where the last one in
+ * the same tree ended, and begins again only where that finds nothing.
+ */
+static bool
+entry_find(struct snapshot *s, const struct buf *tree, const char *name, size_t n,
 	   struct tree_entry *ret_entry)
 {
-	const char *p = buf_text(tree);
+	struct cursor *c =
+	    &s->cursors[((uintptr_t)tree / sizeof(*tree)) % SNAPSHOT_CURSORS];
+	const char *from = buf_text(tree);
+	const char *p = c->tree == tree ? c->at : from;
+	const char *stop = p;
 	struct tree_entry e;
+	bool again = p != from;
 
-	while (tree_entry_next(s->trees, tree, &p, &e)) {
-		if (strlen(e.name) != n || memcmp(e.name, name, n) != 0)
+	for (;;) {
+		const char *begin = p;
+
+		if (!tree_entry_next(s->trees, tree, &p, &e)) {
+			if (!again)
+				return false;
+			again = false;
+			p = from;
 			continue;
-		*ret_entry = e;
-		return true;
+		}
+		if (entry_is(&e, name, n)) {
+			*c = (struct cursor){ .tree = tree, .at = begin };
+			*ret_entry = e;
+			return true;
+		}
+		if (!again && stop != from && p >= stop)
+			return false;
 	}
-	return false;
 }
 
 /*

@@ -57,16 +57,17 @@ tree_entry_next(const struct trees *t, const struct buf *tree, const char **p,
 {
 	const char *end = buf_text(tree) + tree->len;
 	const char *nul = *p < end ? memchr(*p, '\0', (size_t)(end - *p)) : NULL;
-	char *space;
-	unsigned long mode;
+	const char *digit = *p;
+	uint32_t mode = 0;
 
 	if (nul == NULL || (size_t)(end - nul - 1) < t->id_size)
 		return false;
-	mode = strtoul(*p, &space, 8);
-	if (**p < '0' || **p > '7' || *space != ' ' || mode > 0777777)
+	for (; *digit >= '0' && *digit <= '7' && mode <= 0777777; digit++)
+		mode = mode * 8 + (uint32_t)(*digit - '0');
+	if (digit == *p || *digit != ' ' || mode > 0777777)
 		return false;
-	ret_entry->name = space + 1;
-	ret_entry->mode = (uint32_t)mode;
+	ret_entry->name = digit + 1;
+	ret_entry->mode = mode;
 	ret_entry->id = (const uint8_t *)nul + 1;
 	*p = nul + 1 + t->id_size;
 	return *ret_entry->name != '\0' && strchr(ret_entry->name, '/') == NULL &&
