@@ -5,6 +5,7 @@
  */
 #include "git/base.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ base_ask(const struct repository *r, const char *tip, struct base *b)
 	if (answer.len > 0)
 		answer.data[strcspn(answer.data, "\n")] = '\0';
 	if (code == 0 && commit_parse(r, buf_text(&answer), id) == 0) {
-		(void)strcpy(b->commit, answer.data);
+		(void)snprintf(b->commit, sizeof(b->commit), "%s", answer.data);
 		b->state = BASE_FOUND;
 	} else if (code == 1 && r->is_shallow) {
 		(void)error_set(&b->why, ERROR_REPO,
@@ -101,7 +102,7 @@ base_seek(const struct repository *r, const uint8_t *head, const uint8_t *tip,
 	if (commit_read(r, tip, &c, &b->why) != 1)
 		return;
 	if (is_near_ancestor(r, tip, c.date, head)) {
-		(void)strcpy(b->commit, b->tip);
+		(void)snprintf(b->commit, sizeof(b->commit), "%s", b->tip);
 		b->state = BASE_FOUND;
 	} else {
 		base_ask(r, b->tip, b);
@@ -121,9 +122,9 @@ base_find(const struct repository *r, const char *tip, struct base *ret_base)
 		b.state = BASE_UNRELATED;
 		(void)error_set(&b.why, ERROR_REPO, "there is no commit yet");
 	} else {
-		(void)strcpy(b.tip, tip);
+		(void)snprintf(b.tip, sizeof(b.tip), "%s", tip);
 		if (memcmp(head_id, tip_id, OBJECT_ID_MAX) == 0) {
-			(void)strcpy(b.commit, tip);
+			(void)snprintf(b.commit, sizeof(b.commit), "%s", tip);
 			b.state = BASE_FOUND;
 		} else {
 			base_seek(r, head_id, tip_id, &b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "git/mark.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "git/ask.h"
@@ -86,7 +87,7 @@ mark_read(const struct repository *r, const char *name, struct mark *ret_mark)
 	case 1:
 		m.state = MARK_FOUND;
 		if (r->settings.has_reftable)
-			(void)strcpy(m.id, m.commit);
+			(void)snprintf(m.id, sizeof(m.id), "%s", m.commit);
 		break;
 	case 0:
 		m.state = MARK_NONE;

@@ -23,8 +23,9 @@ plain='^(ipc/error|supervisor/config/document)\.c$'
 told=(--extra-arg=-include "--extra-arg=$PWD/tools/analyzer.h")
 files=$(tools/list-files.sh '*.c' | grep -E '^(ipc|worker|git|supervisor|tools)/' |
     grep -v '^tools/bench/')
-grep -E "$plain" <<<"$files" | tidy
-grep -vE "$plain" <<<"$files" | grep -v ^supervisor/config/ | tidy "${told[@]}"
-grep -vE "$plain" <<<"$files" | grep ^supervisor/config/ |
-    tidy --extra-arg=-DANALYZER_CONFIG "${told[@]}"
+# Not in pipelines: what a part of one finds out is lost with it.
+tidy < <(grep -E "$plain" <<<"$files")
+tidy "${told[@]}" < <(grep -vE "$plain" <<<"$files" | grep -v ^supervisor/config/)
+tidy --extra-arg=-DANALYZER_CONFIG "${told[@]}" \
+    < <(grep -vE "$plain" <<<"$files" | grep ^supervisor/config/)
 exit $bad

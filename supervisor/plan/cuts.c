@@ -70,26 +70,25 @@ change_is_cut(struct snapshot *const *snapshots, size_t n, const char *path,
 }
 
 int
-cuts_find(const struct repository *r, const char *subdir, const char *const *commits,
-	  size_t ncommits, const struct string_list *version_files,
-	  const char *const *paths, size_t npaths, bool *ret_is_cut, struct error *err)
+cuts_find(const struct cuts_question *q, bool *ret_is_cut, struct error *err)
 {
-	struct snapshot **snapshots = xcalloc(ncommits, sizeof(*snapshots));
+	struct snapshot **snapshots = xcalloc(q->ncommits, sizeof(*snapshots));
 	struct version_files *files = NULL;
 	int rc = -1;
 	size_t i;
 
-	if (version_files_compile((const char *const *)version_files->items,
-				  version_files->nitems, &files, err) < 0)
+	if (version_files_compile((const char *const *)q->version_files->items,
+				  q->version_files->nitems, &files, err) < 0)
 		goto out;
-	for (i = 0; i < ncommits; i++)
-		if (snapshot_open(r, commits[i], subdir, &snapshots[i], err) < 0)
+	for (i = 0; i < q->ncommits; i++)
+		if (snapshot_open(q->repository, q->commits[i], q->subdir, &snapshots[i],
+				  err) < 0)
 			goto out;
-	for (i = 0; i < npaths; i++)
-		ret_is_cut[i] = change_is_cut(snapshots, ncommits, paths[i], files);
+	for (i = 0; i < q->npaths; i++)
+		ret_is_cut[i] = change_is_cut(snapshots, q->ncommits, q->paths[i], files);
 	rc = 0;
 out:
-	for (i = 0; i < ncommits; i++)
+	for (i = 0; i < q->ncommits; i++)
 		snapshot_free(snapshots[i]);
 	free(snapshots);
 	version_files_free(files);

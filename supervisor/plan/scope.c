@@ -187,10 +187,17 @@ finder_find_changes(struct finder *f)
 	if (!f->rq->needs_workspaces)
 		return 0;
 	f->s->is_cut = xcalloc(f->s->nchanges, sizeof(*f->s->is_cut));
-	return cuts_find(&f->repository, f->subdir, f->commit_list, f->ncommits,
-			 &f->rq->config->version_files,
-			 (const char *const *)f->s->changes, f->s->nchanges, f->s->is_cut,
-			 f->err);
+	return cuts_find(
+	    &(struct cuts_question){
+		.repository = &f->repository,
+		.subdir = f->subdir,
+		.commits = f->commit_list,
+		.ncommits = f->ncommits,
+		.version_files = &f->rq->config->version_files,
+		.paths = (const char *const *)f->s->changes,
+		.npaths = f->s->nchanges,
+	    },
+	    f->s->is_cut, f->err);
 }
 
 /* --- key parts --- */

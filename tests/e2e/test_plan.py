@@ -75,7 +75,10 @@ def jobs_one(w):
 @test("the first red: what runs is let finish, nothing new starts, the rest is written down as skipped")
 def first_red(w):
     go, done = w.beside("go"), w.beside("done")
-    w.tiers(fast=[{"parallel": ["lane", mis("touch", go, "await", w.beside("red"), "touch", done), "touch RAN", "touch RAN"]},
+    # The red one's log is there when its worker ends; the moment after is for the run to see that.
+    beside = "%s && sleep 0.5 && touch %s" % (
+        mis("touch", go, "await", w.beside("red"), "await", ".geonosis/logs/fast/lane-1.log"), done)
+    w.tiers(fast=[{"parallel": ["lane", beside, "touch RAN", "touch RAN"]},
                   "touch RAN", "later"], lane=["%s; touch %s; exit 3" % (mis("await", go), w.beside("red")), "touch RAN"],
             later=["touch RAN"])
     r = w.red("fast", "--jobs", "2")
