@@ -22,10 +22,13 @@ static int plan_items(struct planner *p, const struct tier *t, const struct item
 struct node *
 node_add(struct node *parent, enum node_kind kind)
 {
+	size_t have = parent->nchildren;
 	struct node *n;
 
-	parent->children = xreallocarray(parent->children, parent->nchildren + 1,
-					 sizeof(*parent->children));
+	/* Room for a power of two: what grows by one is copied as often as it grows. */
+	if ((have & (have - 1)) == 0)
+		parent->children = xreallocarray(
+		    parent->children, have > 0 ? 2 * have : 1, sizeof(*parent->children));
 	n = &parent->children[parent->nchildren++];
 	*n = (struct node){ .kind = kind };
 	return n;
