@@ -62,7 +62,7 @@ suite() {
 	rm -f "$dir/$name.xml" "$dir"/results/*
 	local options=log_path=$dir/results/sanitizer
 	ASAN_OPTIONS=detect_leaks=1:$options LSAN_OPTIONS=suppressions=$PWD/tools/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1:$options \
-	    TSAN_OPTIONS=halt_on_error=1:$options "$@" ctest --test-dir "$dir" -L "^$label\$" -j "$jobs" --no-tests=error \
+	    TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:$options "$@" ctest --test-dir "$dir" -L "^$label\$" -j "$jobs" --no-tests=error \
 	    --output-junit "$dir/$name.xml" >"$dir/$name.log" 2>&1 || cat "$dir/$name.log"
 	sum=$(tools/count-tests.py "$dir/$name.xml" "$dir/results") ||
 	    { trouble "$name" 'no result to count'; return; }
