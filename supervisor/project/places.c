@@ -167,14 +167,11 @@ take_dollar(struct lexer *l)
 	}
 }
 
+/* What code, "…" and ${…} have in common. */
 static void
-take_in_double(struct lexer *l)
+take_in_word(struct lexer *l)
 {
 	switch (l->s[l->pos]) {
-	case '"':
-		pop(l);
-		lexer_take(l, 1);
-		break;
 	case '\\':
 		take_escape(l);
 		break;
@@ -188,6 +185,14 @@ take_in_double(struct lexer *l)
 	default:
 		lexer_take(l, 1);
 	}
+}
+
+static void
+take_in_double(struct lexer *l)
+{
+	if (l->s[l->pos] == '"')
+		pop(l);
+	take_in_word(l);
 }
 
 /* Past quotes inside "${…}" shells go different ways. */
@@ -207,18 +212,8 @@ take_in_parameter(struct lexer *l)
 		lexer_take(l, 1);
 		pop(l);
 		break;
-	case '\\':
-		take_escape(l);
-		break;
-	case '$':
-		take_dollar(l);
-		break;
-	case '`':
-		push(l, IN_BACKTICK);
-		lexer_take(l, 1);
-		break;
 	default:
-		lexer_take(l, 1);
+		take_in_word(l);
 	}
 }
 
@@ -313,21 +308,11 @@ take_in_code(struct lexer *l)
 	char c = l->s[l->pos];
 
 	switch (c) {
-	case '\\':
-		take_escape(l);
-		break;
 	case '\'':
 		take_quote(l, IN_SINGLE);
 		break;
 	case '"':
 		take_quote(l, IN_DOUBLE);
-		break;
-	case '`':
-		push(l, IN_BACKTICK);
-		lexer_take(l, 1);
-		break;
-	case '$':
-		take_dollar(l);
 		break;
 	case '(':
 		take_open_paren(l);
@@ -363,7 +348,7 @@ take_in_code(struct lexer *l)
 		break;
 	default:
 		l->is_uncertain = l->is_uncertain || begins_case(l);
-		lexer_take(l, 1);
+		take_in_word(l);
 	}
 }
 
@@ -375,12 +360,9 @@ take_next(struct lexer *l)
 		take_in_double(l);
 		break;
 	case IN_SINGLE:
-		if (l->s[l->pos] == '\'') {
+		if (l->s[l->pos] == '\'')
 			pop(l);
-			lexer_take(l, 1);
-		} else {
-			lexer_take(l, 1);
-		}
+		lexer_take(l, 1);
 		break;
 	case IN_DOLLAR_SINGLE:
 		take_opaque(l, '\'');

@@ -2,6 +2,7 @@
 #include "supervisor/run/machine.h"
 
 #include <bsd/stdlib.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,18 +42,24 @@ machine_user_file(void)
 	return NULL;
 }
 
-/* The budget that a file keeps, 0 where it keeps none. */
+/*
+ * The budget that a file keeps, 0 where it keeps none.  A file that is there and keeps
+ * none stops no command, which might be the one that mends it; *is_unusable says so.
+ */
 static unsigned
-machine_file_budget(const char *path)
+machine_file_budget(const char *path, bool *is_unusable)
 {
 	struct error ignored = ERROR_INIT;
 	struct json_object *file = NULL;
 	int64_t n = 0;
 
-	if (path == NULL || js_read(path, MACHINE_FILE_MAX, &file, &ignored) < 0)
+	if (path == NULL || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	if (!js_get_int(file, "budget", &n) || n < 1 || n > SLOT_BUDGET_MAX)
+	if (js_read(path, MACHINE_FILE_MAX, &file, &ignored) < 0 ||
+	    !js_get_int(file, "budget", &n) || n < 1 || n > SLOT_BUDGET_MAX) {
+		*is_unusable = true;
 		n = 0;
+	}
 	(void)json_object_put(file);
 	return (unsigned)n;
 }
@@ -61,17 +68,19 @@ unsigned
 machine_budget(char bound[64])
 {
 	char *user = machine_user_file();
-	unsigned n = machine_file_budget(user);
+	bool is_unusable = false;
+	unsigned n = machine_file_budget(user, &is_unusable);
 
 	free(user);
 	if (n == 0)
-		n = machine_file_budget(MACHINE_SYSTEM_FILE);
+		n = machine_file_budget(MACHINE_SYSTEM_FILE, &is_unusable);
 	if (n > 0) {
 		(void)snprintf(bound, 64, "geonosis gate budget");
 		return n;
 	}
 	n = budget_machine();
-	(void)snprintf(bound, 64, "the machine's budget");
+	(void)snprintf(bound, 64, "the machine's budget%s",
+		       is_unusable ? "; gate.json keeps none" : "");
 	return n;
 }
 

@@ -40,7 +40,10 @@ void machine_close(struct machine *s);
 
 /* The segment's name as the environment has it, checked; NULL for the user's own. */
 int machine_segment(const char **ret_segment, struct error *err);
-/* The budget of this machine: kept, else what it can carry. `bound` for people. */
+/*
+ * The budget of this machine: kept, else what it can carry. `bound` for people; it also
+ * says where a file that should keep one does not.
+ */
 unsigned machine_budget(char bound[64]);
 /* Keep a budget for this user, and give it to the segment where there is one. */
 int machine_budget_set(unsigned budget, struct error *err);

@@ -10,8 +10,8 @@
  * Of those that could end, the ones of the lowest rank do.
  *
  * The transcript: `>a` started (`>a/1` its second attempt), `a~1/2` to be made again,
- * `a?` waits for slots, `a#15` signalled, `a#!` ended by force, and at the end `a+` ok,
- * `a-` red, `a!` our own trouble, `a^` interrupted, `a.` skipped.
+ * `a?` waits for slots (in runs with a `w`), `a#15` signalled, `a#!` ended by force, and
+ * at the end `a+` ok, `a-` red, `a!` our own trouble, `a^` interrupted, `a.` skipped.
  */
 #ifndef TESTS_SUPERVISOR_FAKE_ENGINE_H
 #define TESTS_SUPERVISOR_FAKE_ENGINE_H

@@ -21,6 +21,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define KEPT "geonosis gate budget"
 #define CARRIED "the machine's budget"
+#define UNUSABLE CARRIED "; gate.json keeps none"
 
 static char here[PATH_MAX];
 static char segment[64];
@@ -111,13 +112,20 @@ static const struct {
 };
 
 static void
-expect_budget(unsigned want, const char *what)
+expect_bound(unsigned want, const char *want_bound, const char *what)
 {
 	char bound[64] = "";
 	unsigned n = machine_budget(bound);
 
 	cr_expect_eq(n, want > 0 ? want : budget_machine(), "%s: %u", what, n);
-	cr_expect_str_eq(bound, want > 0 ? KEPT : CARRIED, "%s: %s", what, bound);
+	cr_expect_str_eq(bound, want_bound, "%s: %s", what, bound);
+}
+
+/* 0: no file is there. */
+static void
+expect_budget(unsigned want, const char *what)
+{
+	expect_bound(want, want > 0 ? KEPT : CARRIED, what);
 }
 
 Test(machine, budget_that_a_file_keeps)
@@ -125,7 +133,8 @@ Test(machine, budget_that_a_file_keeps)
 	shell("mkdir -p config/geonosis");
 	for (size_t i = 0; i < COUNT(files); i++) {
 		scratch_write("config/geonosis/gate.json", files[i].text);
-		expect_budget(files[i].budget, files[i].text);
+		expect_bound(files[i].budget, files[i].budget > 0 ? KEPT : UNUSABLE,
+			     files[i].text);
 	}
 }
 
@@ -133,7 +142,6 @@ Test(machine, files_that_are_none)
 {
 	static const char *const made[] = {
 		"mkdir -p config/geonosis/gate.json",
-		"mkdir -p config; : >config/geonosis",
 		"mkdir -p config/geonosis; mkfifo config/geonosis/gate.json",
 		"mkdir -p config/geonosis; ln -s gate.json config/geonosis/gate.json",
 		"mkdir -p config/geonosis; ln -s /dev/zero config/geonosis/gate.json",
@@ -149,8 +157,10 @@ Test(machine, files_that_are_none)
 	for (size_t i = 0; i < COUNT(made); i++) {
 		shell("rm -rf config");
 		shell(made[i]);
-		expect_budget(0, made[i]);
+		expect_bound(0, UNUSABLE, made[i]);
 	}
+	shell("rm -rf config; mkdir config; : >config/geonosis");
+	expect_budget(0, "no directory to keep it in");
 }
 
 struct place_case {
@@ -206,7 +216,7 @@ Test(machine, machine_s_own_file_comes_last)
 	scratch_write("config/geonosis/gate.json", "{ \"budget\": 0 }");
 	expect_budget(7, "a file of the user that says nothing sound");
 	scratch_write("/etc/geonosis/gate.json", "{");
-	expect_budget(0, "neither says anything sound");
+	expect_bound(0, UNUSABLE, "neither says anything sound");
 }
 
 /* --- keeping a budget --- */
