@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,17 @@
 #include "tools/opt.h"
 
 enum {
-	STATUS_WATCH_MS = 500
+	STATUS_WATCH_MS = 500,
+	/* Where the command has its copy of the hold: above the numbers that scripts give
+	 * to files of their own, which would close it. */
+	HOLD_FD_MIN = 240,
 };
 
 /* --- run --- */
 
-/* Those that are passed on where a process sent them; a terminal sends to the command
- * itself. */
-static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+/* Those that are passed on to the command. */
+static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	   SIGQUIT, SIGUSR1,
+			      SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPOLL };
 
 static int
 signals_block(sigset_t *ret_saved)
@@ -51,7 +55,29 @@ signals_block(sigset_t *ret_saved)
 	blocked = set;
 	(void)sigaddset(&blocked, SIGPIPE);
 	(void)sigprocmask(SIG_BLOCK, &blocked, ret_saved);
+	/* That is blocked for our own writes. */
+	(void)sigdelset(ret_saved, SIGXFSZ);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * Did the terminal send it to the command as well?  It does so to all in the foreground;
+ * but that it is gone it tells the leader of the session alone.
+ */
+static bool
+signal_is_shared(const struct signalfd_siginfo *si)
+{
+	if (si->ssi_code != SI_KERNEL)
+		return false;
+	switch (si->ssi_signo) {
+	case SIGINT:
+	case SIGQUIT:
+		return true;
+	case SIGHUP:
+		return getsid(0) != getpid();
+	default:
+		return false;
+	}
 }
 
 static void
@@ -60,7 +86,7 @@ signals_pass(int fd, int pidfd)
 	struct signalfd_siginfo si;
 
 	while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		if (si.ssi_code != SI_KERNEL)
+		if (!signal_is_shared(&si))
 			(void)pidfd_send_signal(pidfd, (int)si.ssi_signo, NULL, 0);
 }
 
@@ -123,7 +149,8 @@ command_run(char *argv[], const struct slot *slot, const sigset_t *mask, int sig
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	int fd = slot_hold_fd(slot);
+	int copy = fcntl(slot_hold_fd(slot), F_DUPFD_CLOEXEC, HOLD_FD_MIN);
+	int fd = copy >= 0 ? copy : slot_hold_fd(slot);
 	int failed;
 	pid_t pid;
 
@@ -139,6 +166,7 @@ command_run(char *argv[], const struct slot *slot, const sigset_t *mask, int sig
 		failed = spawn_script(&pid, &actions, &attr, argv);
 	(void)posix_spawnattr_destroy(&attr);
 	(void)posix_spawn_file_actions_destroy(&actions);
+	fd_close(&copy);
 	if (failed != 0) {
 		(void)fprintf(stderr, "geonosis: gate run: %s: %s\n", argv[0],
 			      strerror(failed));
@@ -443,7 +471,6 @@ cmd_gate(int argc, char *argv[])
 	 */
 	if (argc < 1 || strcmp(argv[0], "run") != 0)
 		(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGCHLD, SIG_DFL);
 	if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
 		return cmd_usage(c);
 	c = gate_command_find(argc > 0 ? argv[0] : NULL, &err);
