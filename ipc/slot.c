@@ -74,10 +74,21 @@ slot_hold_fd(const struct slot *r)
 const char *
 slot_token(const struct slot *r, char text[SLOT_TOKEN_SIZE])
 {
+	uint64_t inode = r->seat->inode;
+	uint64_t ticket = r->wish.outer_ticket;
+	unsigned entry = r->wish.outer;
+
 	text[0] = '\0';
-	if (slot_hold_fd(r) >= 0)
-		(void)snprintf(text, SLOT_TOKEN_SIZE, "%" PRIu64 ":%d:%" PRIu64,
-			       shm_inode(r->fd), r->entry, r->wish.ticket);
+	if (slot_hold_fd(r) >= 0) {
+		inode = shm_inode(r->fd);
+		ticket = r->wish.ticket;
+		entry = (unsigned)r->entry;
+	} else if (r->state != SLOT_HELD) {
+		ticket = 0;
+	}
+	if (ticket != 0)
+		(void)snprintf(text, SLOT_TOKEN_SIZE, "%" PRIu64 ":%u:%" PRIu64, inode,
+			       entry, ticket);
 	return text;
 }
 

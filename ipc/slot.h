@@ -128,7 +128,7 @@ enum slot_state {
 /*
  * Ask for slots; may be held at once.  A light request holds nothing: it waits
  * only while somebody holds the machine exclusively (an outer hold of its own
- * does not count), is in no one's way, and has no descriptor and no token.
+ * does not count), is in no one's way, and has no descriptor.
  * A table with no room left is no error: the request waits outside of it.
  */
 int slot_request(struct slots *s, const struct slot_wish *wish, struct slot **ret_slot,
@@ -138,7 +138,11 @@ enum slot_state slot_state(const struct slot *r);
 unsigned slot_count(const struct slot *r);
 /* The descriptor that is the hold; -1 where there is none.  Stays ours. */
 int slot_hold_fd(const struct slot *r);
-/* The hold as text for GEONOSIS_HEAVY_SLOT_HELD, "" where it holds nothing. */
+/*
+ * The hold as text for GEONOSIS_HEAVY_SLOT_HELD.  A light one has none of its own: it is
+ * that of the hold in which it was granted, so that what runs inside does not wait for
+ * that one, which waits for it; "" where there is none.
+ */
 const char *slot_token(const struct slot *r, char text[SLOT_TOKEN_SIZE]);
 /*
  * The work is over, or the wait given up: the slots are free from now on, even if

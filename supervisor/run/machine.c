@@ -17,6 +17,7 @@
 #include "ipc/slot_list.h"
 #include "supervisor/base/json.h"
 #include "supervisor/base/text.h"
+#include "supervisor/run/enclosing.h"
 
 #define MACHINE_SYSTEM_FILE "/etc/geonosis/gate.json"
 
@@ -155,7 +156,9 @@ machine_heavy(unsigned *ret_heavy, struct error *err)
 int
 machine_open(struct machine *s, char **ret_warning, struct error *err)
 {
-	struct slots_config config = { .inside = getenv("GEONOSIS_HEAVY_SLOT_HELD") };
+	struct slots_config config = { 0 };
+	char *token = NULL;
+	int rc = -1;
 
 	*ret_warning = NULL;
 	if (machine_segment(&s->segment, err) < 0 ||
@@ -163,15 +166,16 @@ machine_open(struct machine *s, char **ret_warning, struct error *err)
 		return -1;
 	config.segment = s->segment;
 	config.budget = machine_budget(s->bound);
+	config.inside = token = enclosing_token(s->segment);
 	if (slots_open(&config, &s->slots, err) < 0) {
 		if (!slots_error_is_absence(err))
-			return -1;
+			goto out;
 		*ret_warning =
 		    xasprintf("%s: steps are not coordinated with other runs", err->text);
 		*err = (struct error)ERROR_INIT;
 		s->is_private = true;
 		if (slots_open_private(&config, &s->slots, err) < 0)
-			return -1;
+			goto out;
 	}
 	s->share = slots_share(s->slots);
 	if (slots_inside(s->slots).is_live)
@@ -179,7 +183,10 @@ machine_open(struct machine *s, char **ret_warning, struct error *err)
 			       "the slots of the step around it");
 	else if (config.heavy == s->share)
 		(void)snprintf(s->bound, sizeof(s->bound), "GEONOSIS_HEAVY_SLOTS");
-	return 0;
+	rc = 0;
+out:
+	free(token);
+	return rc;
 }
 
 void

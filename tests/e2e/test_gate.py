@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The machine's slots as their users meet them: gate run, status, budget, and what verify makes of them."""
+import fcntl
 import json
 import os
 import re
 import shlex
 import signal
+import termios
 import time
 
 from harness import (REPORT, between, binary, each, eq, has, lacks, match, mis, misbehave, patience,
@@ -167,7 +169,7 @@ def dispositions(w):
 
 
 COUNTING = """
-for s in INT TERM HUP QUIT USR1 USR2; do trap "echo $s >>%(got)s" $s; done
+for s in INT TERM HUP QUIT USR1 USR2 ALRM VTALRM PROF; do trap "echo $s >>%(got)s" $s; done
 echo $$ >%(on)s.t; mv %(on)s.t %(on)s
 while [ ! -e %(go)s ]; do sleep 0.02; done
 exit 9
@@ -192,7 +194,7 @@ def passed_once(w):
     n = counting(w)
     run = w.start("gate", "run", "--", "sh", w.beside("counting"))
     until(lambda: os.path.exists(n["on"]), 20, "the command")
-    sent = ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2"]
+    sent = ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "VTALRM", "PROF"]
     for i, name in enumerate(sent, 1):
         run.signal(getattr(signal, "SIG" + name))
         until(lambda: len(got(n)) >= i, 20, "the command to get " + name)
@@ -212,6 +214,20 @@ def typed_once(w):
     open(n["go"], "w").close()
     eq(ended(w, 20), 9, "exit code")
     eq(got(n), ["INT", "QUIT", "INT"], "signals that the command got")
+
+
+@test("a terminal that goes away is told to the command too, once, where gate run leads the session")
+def hung_up(w):
+    n = counting(w)
+    ours, theirs = os.openpty()
+    run = w.start("gate", "run", "--", "sh", w.beside("counting"), before=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    until(lambda: os.path.exists(n["on"]), 20, "the command")
+    os.close(ours)
+    until(lambda: got(n), 20, "the command to get a signal")
+    open(n["go"], "w").close()
+    eq(run.wait(20).code, 9, "exit code")
+    eq(got(n), ["HUP"], "signals that the command got")
 
 
 @test("the command has the terminal: it reads what is typed, knows its size, and is stopped and goes on with gate run")
@@ -291,6 +307,21 @@ def killed(w):
     eq(after.wait(patience(2)).code, 0, "exit code of the next")
     assert os.path.exists(w.beside("after")) and not w.exists("RAN")
     until(lambda: free(w), 5, "all slots to be free")
+
+
+@test("SIGKILL of gate run: a script that opens files by numbers of its own keeps its slot all the same")
+def killed_with_numbers(w):
+    on, go = w.beside("on"), w.beside("go")
+    w.write("script", "exec %s\n: >%s\nwhile [ ! -e %s ]; do sleep 0.02; done\n" % (
+        " ".join("%d>f%d" % (i, i) for i in range(3, 10)), on, go))
+    run = w.start("gate", "run", "--", "sh", "script", env=ONE)
+    until(lambda: os.path.exists(on), 20, "the command")
+    run.signal(signal.SIGKILL)
+    eq(run.wait(5).code, -9, "exit code")
+    r = w.run("gate", "run", "--timeout", "0", "--", "touch", "RAN", env=ONE)
+    eq((r.code, w.exists("RAN")), (2, False), "a slot while the command goes on")
+    open(go, "w").close()
+    eq(w.run("gate", "run", "--timeout", "20", "--", "true", env=ONE).code, 0, "exit code of the next")
 
 
 @test("what the command leaves behind does not keep the slot after a normal end")
@@ -690,6 +721,37 @@ def nested(w):
     eq(r.code, 0, "exit code (%r)" % r)
     has(r.out, "budget: 1 job (the slots of the step around it)\n")
     eq((w.report()["tier"], w.report()["ok"], free(w)), ("outer", True, True), "report, slots")
+
+
+@each((("gate run", ["gate", "run", "--"], []), ("gate run --exclusive", ["gate", "run", "--exclusive", "--"], []),
+       ("verify --exclusive", [], ["--exclusive"]), ("both", ["gate", "run", "--exclusive", "--"], ["--exclusive"])),
+      "a light step inside {0}: what it runs does not wait for what waits for it")
+def nested_in_light(w, _, around, flags):
+    w.tiers(outer=[{"command": shlex.quote(binary()) + " gate run --timeout 5 -- echo deep", "slots": 0},
+                   {"command": verify("inner"), "slots": 0}], inner=["echo inner"])
+    r = w.run(*around, *([binary()] if around else []), "verify", "outer", *flags, env=ONE, secs=40)
+    eq((r.code, [s["ok"] for s in w.report()["steps"]]), (0, [True, True]), "code, steps (%r)" % r)
+
+
+@test("a light step of a shared run holds nothing: --exclusive inside it waits for its turn and goes")
+def exclusive_in_light(w):
+    w.tiers(outer=[{"command": verify("inner", "--exclusive", "--exclusive-timeout", "20"), "slots": 0}], inner=["true"])
+    w.green("outer", env=ONE, secs=40)
+
+
+SCRUBBED = "env -i PATH=/usr/bin:/bin HOME=%s GEONOSIS_SEGMENT=%s GEONOSIS_E2E=%s %s "
+
+
+@test("nested with an environment that was scrubbed on the way: it runs on the step's slots all the same")
+def nested_scrubbed(w):
+    scrub = SCRUBBED % (w.env["HOME"], w.segment, w.mark, shlex.quote(binary()))
+    w.tiers(outer=[scrub + "gate run --timeout 5 -- echo deep", "setsid -w " + scrub + "verify inner",
+                   scrub + "gate run --exclusive -- touch RAN; [ $? = 2 ]"],
+            inner=[scrub + "gate run --timeout 5 -- echo $GEONOSIS_SLOTS"])
+    r = w.green("outer", env=ONE, secs=40)
+    has("\n".join(w.tail("outer/2")), "budget: 1 job (the slots of the step around it)")
+    has("\n".join(w.tail("outer/3")), "--exclusive: this runs inside a step that holds 1 slot")
+    eq(w.run("gate", "run", "--", "sh", "-c", scrub + "gate run --timeout 5 -- echo deep", env=ONE).out, "deep\n", "in gate run (%r)" % r)
 
 
 @test("nested runs share what the step holds, and go on while an exclusive one waits for them")

@@ -161,7 +161,7 @@ Test(slot, light_waits_for_nothing_but_an_exclusive_holder, .timeout = 20)
 	struct slot *alone = ask_exclusive(s, NULL);
 	struct slot *light = ask(s, 0, 0);
 	struct slot *inner, *other;
-	char token[SLOT_TOKEN_SIZE];
+	char token[SLOT_TOKEN_SIZE], outer[SLOT_TOKEN_SIZE];
 	struct error err = ERROR_INIT;
 	struct slot_wish inside = { .want = 0 };
 
@@ -179,6 +179,9 @@ Test(slot, light_waits_for_nothing_but_an_exclusive_holder, .timeout = 20)
 	inside.inside = alone;
 	cr_assert_eq(slot_request(s, &inside, &inner, &err), 0);
 	cr_assert_eq(slot_state(inner), SLOT_HELD, "its own hold is not in its way");
+	(void)slot_token(alone, outer);
+	cr_assert_str_eq(slot_token(inner, token), outer, "it is inside that one");
+	cr_assert_str_eq(slot_token(light, token), "", "it waits");
 	slot_release(alone);
 	look(s);
 	cr_assert_eq(slot_state(light), SLOT_HELD);

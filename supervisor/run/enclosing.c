@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/run/enclosing.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc/buf.h"
+#include "ipc/fd.h"
+#include "ipc/mem.h"
+#include "ipc/process.h"
+#include "ipc/slot.h"
+#include "ipc/slot_list.h"
+
+enum {
+	ENCLOSING_ENVIRONMENT_MAX = 8 << 20,
+	ENCLOSING_DEPTH_MAX = 4096, /* /proc is read without a lock: no endless walk */
+};
+
+static bool
+token_is_live(const char *segment, const char *token)
+{
+	return *token != '\0' && slot_token_check(segment, token).is_live;
+}
+
+/* Does anybody hold anything?  Where nobody does there is nothing to be inside of. */
+static bool
+segment_is_held(const char *segment)
+{
+	struct error ignored = ERROR_INIT;
+	struct slot_list list = { 0 };
+	bool is_held;
+
+	if (slots_look(segment, &list, &ignored) < 0)
+		return false;
+	/* Holders come first. */
+	is_held = list.nitems > 0 && list.items[0].is_held;
+	slot_list_release(&list);
+	return is_held;
+}
+
+/* What the process was started with; NULL where that is not told, or not live. */
+static char *
+process_token(pid_t pid, const char *segment)
+{
+	static const char variable[] = ENCLOSING_VARIABLE "=";
+	struct error ignored = ERROR_INIT;
+	struct buf environment = BUF_INIT;
+	char *token = NULL;
+	char path[40];
+	size_t at;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
+	(void)file_read(path, ENCLOSING_ENVIRONMENT_MAX, &environment, &ignored);
+	for (at = 0; at < environment.len && token == NULL;) {
+		const char *entry = buf_text(&environment) + at;
+
+		if (strncmp(entry, variable, sizeof(variable) - 1) == 0 &&
+		    token_is_live(segment, entry + sizeof(variable) - 1))
+			token = xstrdup(entry + sizeof(variable) - 1);
+		at += strlen(entry) + 1;
+	}
+	buf_release(&environment);
+	return token;
+}
+
+char *
+enclosing_token(const char *segment)
+{
+	const char *own = getenv(ENCLOSING_VARIABLE);
+	char *token = NULL;
+	pid_t pid = getpid();
+	int i;
+
+	if (own != NULL && token_is_live(segment, own))
+		return xstrdup(own);
+	if (!segment_is_held(segment))
+		return NULL;
+	for (i = 0; i < ENCLOSING_DEPTH_MAX && token == NULL; i++) {
+		pid = process_parent(pid);
+		if (pid <= 1)
+			break;
+		token = process_token(pid, segment);
+	}
+	return token;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Enclosing: the hold that this process runs inside of.
+ *
+ * A step says it in its environment, and not all of that arrives: env -i, sudo and the
+ * strict mode of task runners take it away.  Whoever did not know then would queue behind
+ * the very step that waits for it, so the environments that the processes around this one
+ * were started with are asked as well.
+ */
+#ifndef SUPERVISOR_RUN_ENCLOSING_H
+#define SUPERVISOR_RUN_ENCLOSING_H
+
+#define ENCLOSING_VARIABLE "GEONOSIS_HEAVY_SLOT_HELD"
+
+/*
+ * The token of the innermost live hold around this process, to be freed; NULL where there
+ * is none, or none that can be seen.  `segment` as in struct slots_config.
+ */
+char *enclosing_token(const char *segment);
+
+#endif
