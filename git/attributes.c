@@ -156,6 +156,12 @@ any_matches(const struct attributes *a, enum sort sort, const char *path, size_t
 }
 
 bool
+attributes_have_filters(const struct attributes *a)
+{
+	return a->all[SORT_FILTER] || a->n[SORT_FILTER] > 0;
+}
+
+bool
 attributes_may_filter(const struct attributes *a, const char *path, size_t len)
 {
 	return any_matches(a, SORT_FILTER, path, len);

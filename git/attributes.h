@@ -24,6 +24,8 @@ struct attributes;
  */
 struct attributes *attributes_load(const struct place *p, const struct settings *s,
 				   char *const *dirs, size_t ndirs, bool is_hidden);
+/* May one apply to any file at all? */
+bool attributes_have_filters(const struct attributes *a);
 /* May a filter, an encoding or `ident` apply to this file? */
 bool attributes_may_filter(const struct attributes *a, const char *path, size_t len);
 /* May CR LF on disk be LF for git? */

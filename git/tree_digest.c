@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "git/tree_digest.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ipc/buf.h"
@@ -14,7 +15,8 @@ enum record_flag {
 	RECORD_STAGE_SHIFT = 24,
 	RECORD_LEFT_OUT = 1 << 20, /* not on disk, by a sparse checkout */
 	RECORD_OPAQUE = 1 << 21,
-	RECORD_STAGED = 1 << 22 /* only the index has it */
+	RECORD_STAGED = 1 << 22, /* only the index has it */
+	RECORD_RAW = 1 << 23	 /* what a filter hides of a file */
 };
 
 struct writer {
@@ -122,17 +124,58 @@ staged_put(struct writer *w, const struct walk_item *item, size_t len, uint32_t 
 	return 0;
 }
 
+/* The mode on disk, where that of the index counts for git. */
+static uint32_t
+mode_on_disk(const struct writer *w, uint32_t entry, uint32_t mode)
+{
+	const uint8_t *odd = w->s->walk.odd_modes;
+
+	if (odd == NULL || entry == WALK_NO_ENTRY || !odd[entry])
+		return mode;
+	if (mode == INDEX_MODE_FILE)
+		return INDEX_MODE_EXEC;
+	return mode == INDEX_MODE_EXEC ? INDEX_MODE_FILE : mode;
+}
+
+static int
+raw_compare(const void *key, const void *raw)
+{
+	uint32_t a = *(const uint32_t *)key, b = ((const struct walk_raw *)raw)->entry;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The bytes on disk, where they are not what the index has. */
+static void
+raw_put(struct writer *w, size_t at, uint64_t size)
+{
+	const struct walk_result *walk = &w->s->walk;
+	const struct index_entry *e = &w->s->index.entries[at];
+	uint32_t key = (uint32_t)at;
+	const struct walk_raw *raw = NULL;
+	struct record r = { e->path, e->len, RECORD_RAW, size, NULL };
+
+	if (walk->nraws > 0)
+		raw = bsearch(&key, walk->raws, walk->nraws, sizeof(*raw), raw_compare);
+	if (raw == NULL)
+		return;
+	r.id = raw->id;
+	record_put(w, &r);
+}
+
 static void
 entry_put(struct writer *w, size_t at, enum walk_state state)
 {
 	const struct index_entry *e = &w->s->index.entries[at];
 	const struct record r = { e->path, e->len,
-				  e->mode |
+				  mode_on_disk(w, (uint32_t)at, e->mode) |
 				      (state == WALK_LEFT_OUT ? RECORD_LEFT_OUT : 0),
 				  w->s->walk.sizes[at], e->id };
 
 	if (state == WALK_CLEAN || state == WALK_LEFT_OUT)
 		record_put(w, &r);
+	if (state == WALK_CLEAN)
+		raw_put(w, at, r.size);
 }
 
 static int
@@ -144,7 +187,8 @@ item_put(struct writer *w, const struct walk_item *item, const struct tree_inner
 	size_t len = item->len - (item->path[item->len - 1] == '/');
 	const uint8_t *id = is_repository ? inner->head : item->id;
 	const struct record r = { item->path, len,
-				  item->mode | (is_opaque ? RECORD_OPAQUE : 0),
+				  mode_on_disk(w, item->entry, item->mode) |
+				      (is_opaque ? RECORD_OPAQUE : 0),
 				  item->size, id };
 
 	if (item->dropped) {

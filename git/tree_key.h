@@ -8,7 +8,9 @@
  * tree by their own keys; what the index holds that neither the disk nor HEAD does; and
  * what npm, pnpm or yarn recorded of the install.  `.geonosis/` at any depth is no part
  * of it.  A touch, a repack, a refresh of the index, or `git add` of what lies on disk
- * changes nothing.
+ * changes nothing.  What git's filters, encodings and line endings, or core.fileMode,
+ * make one are two: of a large file that a filter may apply to, the stat data count in
+ * the place of its bytes.
  *
  * Nothing is written, no lock taken.  The `git` program is asked only for what cannot
  * be read here (git/ask.h has the table); `asked` says why.

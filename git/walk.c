@@ -260,7 +260,10 @@ walk_tree(const struct walk_source *source, struct walk_result *ret_result,
 		return error_system(err, "%s", root);
 	r.states = xcalloc(source->index->nentries + 1, 1);
 	r.sizes = xcalloc(source->index->nentries + 1, sizeof(*r.sizes));
+	if (!source->settings->file_mode)
+		r.odd_modes = xcalloc(source->index->nentries + 1, 1);
 	w.states = r.states;
+	w.odd_modes = r.odd_modes;
 	w.sizes = r.sizes;
 	all = xcalloc(n, sizeof(*all));
 	for (i = 0; i < n; i++)
@@ -291,5 +294,7 @@ walk_result_release(struct walk_result *r)
 	free(r->attribute_dirs);
 	free(r->states);
 	free(r->sizes);
+	free(r->odd_modes);
+	free(r->raws);
 	*r = (struct walk_result)WALK_RESULT_INIT;
 }

@@ -51,11 +51,21 @@ struct walk_item {
 	uint8_t id[OBJECT_ID_MAX]; /* of what lies on disk, as git would name it raw */
 };
 
+/* What git takes for the same, and that has other bytes on disk. */
+struct walk_raw {
+	uint32_t entry;
+	uint8_t id[OBJECT_ID_MAX]; /* of the bytes, or of stat data in their place */
+};
+
 struct walk_result {
 	struct walk_item *items; /* sorted bytewise by path */
 	size_t nitems;
 	uint8_t *states;       /* enum walk_state of each index entry */
 	uint64_t *sizes;       /* on disk, of each entry that is a file and clean */
+	uint8_t *odd_modes;    /* of each entry: executable on disk or in the index, not
+				* both, where git does not look; NULL: it does */
+	struct walk_raw *raws; /* found by conversion_judge; sorted by entry */
+	size_t nraws;
 	size_t nstale;	       /* entries that were clean, but had to be read to know */
 	char **attribute_dirs; /* where a .gitattributes lies: "" or "a/b" */
 	size_t nattribute_dirs;

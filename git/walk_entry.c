@@ -47,6 +47,16 @@ mode_against(const struct settings *s, const struct stat *st, uint32_t indexed)
 	return indexed == INDEX_MODE_EXEC ? INDEX_MODE_EXEC : INDEX_MODE_FILE;
 }
 
+/* Steps see the mode that git is told not to look at. */
+static void
+odd_mode_keep(const struct walk *w, const struct stat *st, size_t at)
+{
+	uint32_t indexed = w->index->entries[at].mode;
+
+	if (w->odd_modes != NULL && S_ISREG(st->st_mode) && S_ISREG(indexed))
+		w->odd_modes[at] = mode_of(st) != indexed;
+}
+
 static bool
 stat_equals(const struct index_entry *e, const struct stat *st)
 {
@@ -293,6 +303,7 @@ walk_entry_check(struct walk_thread *t, const struct walk_dir *dir, int fd,
 		return;
 	}
 	mode = mode_against(w->settings, &st, e->mode);
+	odd_mode_keep(w, &st, first);
 	if (S_ISREG(st.st_mode))
 		w->sizes[first] = (uint64_t)st.st_size;
 	if (is_plain && mode == e->mode && stat_proves(w, e, &st))
@@ -334,7 +345,7 @@ walk_untracked_add(struct walk_thread *t, const struct walk_dir *dir, int fd,
 	if (rc < 0)
 		return;
 	item = walk_item_add(t, path, len, WALK_NO_ENTRY, TREE_CHANGE_UNTRACKED);
-	item->mode = mode_against(t->w->settings, &st, INDEX_MODE_FILE);
+	item->mode = mode_of(&st);
 	item->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	item->flags = (uint8_t)((rc == 1 ? WALK_OPAQUE : 0) |
 				(dir->is_unlisted ? WALK_UNLISTED : 0));

@@ -44,6 +44,7 @@ struct walk {
 	uint8_t empty_id[OBJECT_ID_MAX];
 	uint8_t *states;
 	uint64_t *sizes;
+	uint8_t *odd_modes;
 
 	struct ignore_list *exclude;	  /* info/exclude */
 	struct ignore_list *user_exclude; /* core.excludesFile */

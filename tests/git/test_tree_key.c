@@ -78,6 +78,11 @@ struct row {
 	"touch -r " path " ../t && printf X | dd of=" path \
 	" conv=notrunc bs=1 count=1 && touch -r ../t " path
 
+/* A file that a filter makes upper case of. */
+#define UP_FILTER                                                            \
+	"git config filter.up.clean 'tr a-z A-Z' && echo '*.sec filter=up' " \
+	">.gitattributes && echo s >x.sec && git add -A && git commit -qm f"
+
 static const struct row edits[] = {
 	{ "a tracked file", NULL, "echo more >>a" },
 	{ "one of the same size and times", NULL, SAME_SIZE("src/b") },
@@ -169,6 +174,31 @@ static const struct row edits[] = {
 	  "git config filter.one.clean 'head -c 1' && echo '*.one filter=one' "
 	  ">.gitattributes && echo abc >x.one && git add -A && git commit -qm f",
 	  "echo abcd >x.one" },
+	{ "a filtered file of the same size, the same to git", UP_FILTER,
+	  "echo S >x.sec" },
+	{ "one that git has looked at since", UP_FILTER,
+	  "echo S >x.sec && git status && test -z \"$(git diff-files)\"" },
+	{ "a large one",
+	  UP_FILTER " && yes abc | head -c 2000000 >y.sec && git add y.sec",
+	  "printf A | dd of=y.sec conv=notrunc bs=1 count=1 && git status" },
+	{ "what `ident` hides",
+	  "echo '*.c ident' >.gitattributes && echo '$Id: a$' >x.c && git add -A &&"
+	  " git commit -qm i",
+	  "echo '$Id: b$' >x.c && git status" },
+	{ "an encoding's other byte order",
+	  "echo '*.u working-tree-encoding=UTF-16' >.gitattributes &&"
+	  " printf '\\377\\376a\\0' >x.u && git add -A && git commit -qm u",
+	  "printf '\\376\\377\\0a' >x.u" },
+	{ "which of the lines ends in CR LF",
+	  "echo '*.txt text' >.gitattributes && printf 'x\\r\\ny\\n' >x.txt &&"
+	  " git add -A && git commit -qm l",
+	  "printf 'x\\ny\\r\\n' >x.txt" },
+	{ "mode where git does not look at it", "git config core.fileMode false",
+	  "chmod +x a" },
+	{ "mode of an untracked file there",
+	  "git config core.fileMode false && echo 1 >u", "chmod +x u" },
+	{ "mode of an edited file there", "git config core.fileMode false && echo 1 >>a",
+	  "chmod +x a" },
 	{ "a name that is no UTF-8", "printf 1 >\"$(printf '\\377')\"",
 	  "printf 2 >\"$(printf '\\377')\"" },
 	{ "a name with a newline", "printf 1 >'a\nb'", "printf 2 >'a\nb'" },
@@ -209,8 +239,6 @@ static const struct row harmless[] = {
 	  "mkdir .geonosis && >.geonosis/a && git add -f .geonosis && git commit -qm o",
 	  "echo 1 >.geonosis/a" },
 	{ "a fifo", NULL, "mkfifo pipe" },
-	{ "mode where modes do not count", "git config core.fileMode false",
-	  "chmod +x a" },
 	{ "an edit taken back", NULL, "echo x >>a && git checkout -q a" },
 	{ "a touch of a filtered file",
 	  "git config filter.up.clean 'tr a-z A-Z' && git config filter.up.smudge 'tr "
@@ -218,6 +246,13 @@ static const struct row harmless[] = {
 	  " && echo '*.sec filter=up' >.gitattributes && echo s >x.sec && git add -A"
 	  " && git commit -qm f",
 	  "touch x.sec" },
+	{ "git status of a filtered file", UP_FILTER " && touch x.sec", "git status" },
+	{ "git add of an untracked program where modes do not count",
+	  "git config core.fileMode false && echo 1 >u && chmod +x u", "git add u" },
+	{ "a touch of a file that git keeps with other line ends",
+	  "echo '*.txt text' >.gitattributes && printf 'x\\r\\ny\\r\\n' >x.txt &&"
+	  " git add -A && git commit -qm l",
+	  "touch x.txt" },
 	{ "a touch of a file with other line ends",
 	  "echo '*.txt text eol=crlf' >.gitattributes && printf 'x\\r\\n' >x.txt &&"
 	  " git add -A && git commit -qm l && rm x.txt && git checkout -q x.txt",
