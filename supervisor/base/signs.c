@@ -35,6 +35,20 @@ static const struct {
 			"|this test timed out after" },
 };
 
+/* As the last two patterns have them. */
+const struct sign_word sign_words[SIGN_WORDS] = {
+	{ SIGN_NETWORK, "getaddrinfo ENOTFOUND" },
+	{ SIGN_NETWORK, "EAI_AGAIN" },
+	{ SIGN_NETWORK, "ECONNRESET" },
+	{ SIGN_NETWORK, "ETIMEDOUT" },
+	{ SIGN_NETWORK, "ENETUNREACH" },
+	{ SIGN_NETWORK, "EHOSTUNREACH" },
+	{ SIGN_TIMEOUT, "Test timed out in" },
+	{ SIGN_TIMEOUT, "Hook timed out in" },
+	{ SIGN_TIMEOUT, "Exceeded timeout of" },
+	{ SIGN_TIMEOUT, "this test timed out after" },
+};
+
 static bool
 sign_matches(struct pattern **p, const char *regex, const char *text, size_t n)
 {

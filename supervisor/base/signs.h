@@ -25,6 +25,18 @@ enum {
 	SIGN_PATTERNS = 6
 };
 
+/* What a line with SIGN_NETWORK or SIGN_TIMEOUT has in it, to the letter. */
+struct sign_word {
+	enum sign sign;
+	const char *text;
+};
+
+enum {
+	SIGN_WORDS = 10
+};
+
+extern const struct sign_word sign_words[SIGN_WORDS];
+
 struct pattern; /* supervisor/base/pattern.h */
 
 /* The patterns, compiled when first asked for. */

@@ -7,6 +7,9 @@
  * lines go to the board.  Lines with more in them than text, and those that lie
  * across two chunks, go through the terminal's line (line.h).
  *
+ * The patterns look at a line's first WATCHER_MATCH_BYTES.  What tells of the network or
+ * of a runner's timeout is looked for in all of a line, as plain words in its bytes.
+ *
  * Numbers: `lines` counts every line seen, those of the run included, so a run's last
  * line has that number when the run ends.
  *
@@ -23,6 +26,7 @@
 
 #include "ipc/mem.h"
 #include "supervisor/base/board.h"
+#include "supervisor/base/far.h"
 #include "supervisor/base/finder.h"
 #include "supervisor/base/line.h"
 #include "supervisor/base/pattern.h"
@@ -35,6 +39,7 @@ enum {
 	MARK_GIVEN_UP = 64,
 	MARK_CHECK_BYTES = 16384, /* of lines looked at between two looks at the clock */
 	MARK_BYTE_NS = 50,
+	FAR_CELLS = WATCHER_MATCH_BYTES / 8, /* of 4 bytes each and half as far */
 };
 
 static const int64_t MARK_FREE_NS = INT64_C(2000000000);
@@ -59,6 +64,7 @@ struct watcher {
 	bool every_line;     /* it has a \n: lines that are shown as printed count too */
 	struct screen screen;
 	struct signs signs;
+	struct far far;	     /* in the bytes of long lines */
 	unsigned wanted;     /* signs still looked for */
 	unsigned collecting; /* a bit for each window that is being filled */
 	struct line line;
@@ -96,6 +102,7 @@ watcher_reset(struct watcher *w, const struct pattern *mark, const char *expect)
 	finder_set(&w->shown, expect);
 	w->every_line = expect != NULL && strchr(expect, '\n') != NULL;
 	w->wanted = SIGN_ALL;
+	far_reset(&w->far);
 	w->collecting = 0;
 	line_clear(&w->line);
 	w->open = false;
@@ -112,6 +119,7 @@ watcher_free(struct watcher *w)
 	board_free(w->board);
 	finder_release(&w->raw);
 	finder_release(&w->shown);
+	far_release(&w->far);
 	signs_release(&w->signs);
 	line_release(&w->line);
 	free(w->text);
@@ -211,6 +219,25 @@ watcher_look(struct watcher *w, const struct board_line *line, unsigned signs)
 		watcher_collect(w, line);
 }
 
+/* At the end of such a line: a word that the patterns did not come to is all that is
+ * told of it. */
+static void
+watcher_look_far(struct watcher *w)
+{
+	const struct sign_word *word;
+
+	while ((word = far_found(&w->far, w->wanted)) != NULL) {
+		size_t n = strlen(word->text);
+		struct board_line line = { word->text, n, n };
+
+		w->wanted &= ~(unsigned)word->sign;
+		if (word->sign == SIGN_NETWORK)
+			board_set_environment(w->board, &line);
+		else
+			board_set_flag(w->board, BOARD_TIMED_OUT);
+	}
+}
+
 /* A whole line that is shown as printed, \n and all. */
 static struct board_line
 line_of_bytes(const char *bytes, size_t n)
@@ -267,6 +294,10 @@ watcher_take_sound(struct watcher *w, const char *bytes, size_t n, unsigned sign
 	watcher_extend_run(w, bytes, n);
 	w->lines++;
 	watcher_look(w, &line, signs);
+	if (line.bytes > line.n) {
+		far_feed(&w->far, &w->screen, w->wanted, bytes, n);
+		watcher_look_far(w);
+	}
 	if (w->every_line) {
 		finder_feed(&w->shown, bytes, (size_t)line.bytes);
 		finder_feed(&w->shown, "\n", 1);
@@ -291,6 +322,7 @@ watcher_take_line(struct watcher *w, bool whole)
 	w->lines++;
 	board_push(w->board, w->lines, &line);
 	watcher_look(w, &line, SIGN_ALL);
+	watcher_look_far(w);
 	finder_feed(&w->shown, line.text, line.n);
 	if (whole)
 		finder_feed(&w->shown, "\n", 1);
@@ -304,6 +336,8 @@ watcher_feed_line(struct watcher *w, const char *bytes, size_t n)
 	size_t used = line_feed(&w->line, bytes, n, &ended);
 
 	w->open = true;
+	if (w->line.width >= FAR_CELLS)
+		far_feed(&w->far, &w->screen, w->wanted, bytes, used);
 	if (ended)
 		watcher_take_line(w, true);
 	return used;

@@ -303,6 +303,53 @@ Test(watcher, long_lines)
 	buf_release(&out);
 }
 
+/* A word of the network's or of a runner's timeout is seen wherever it stands in a line.
+ */
+Test(watcher, words_far_in_a_line)
+{
+	static const struct {
+		size_t before; /* bytes of the line before the word */
+		const char *filler;
+		const char *output;
+		const char *environment;
+		bool timed_out;
+	} rows[] = {
+		{ 70000, "x", " ECONNRESET\n", "ECONNRESET", false },
+		{ 65530, "x", "ECONNRESET\n", "ECONNRESET", false },
+		{ 1048570, "x", "getaddrinfo ENOTFOUND a.b", "getaddrinfo ENOTFOUND",
+		  false },
+		{ 90000, "\xe2\x82\xac", "ETIMEDOUT", "ETIMEDOUT", false },
+		{ 200000, "x", "ECONN\nRESET\n", NULL, false },
+		{ 200000, "x", "ECONNREFUSED\n", NULL, false },
+		{ 200000, "E", "CONNRESET\nread EAI_AGAIN\n", "ECONNRESET", false },
+		{ 200000, "x", "\nread EAI_AGAIN\n", "read EAI_AGAIN", false },
+		{ 200000, "x", "Test timed out in 5\n", NULL, true },
+	};
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		buf_clear(&out);
+		while (out.len < rows[i].before)
+			buf_puts(&out, rows[i].filler);
+		buf_puts(&out, rows[i].output);
+		for (size_t piece = 7; piece < 4000000; piece *= 13) {
+			struct findings f =
+			    found(NULL, NULL, true, out.data, out.len, piece);
+
+			cr_expect((f.environment == NULL) ==
+					  (rows[i].environment == NULL) &&
+				      (f.environment == NULL ||
+				       strcmp(f.environment, rows[i].environment) == 0),
+				  "row %zu by %zu: %.50s", i, piece,
+				  f.environment != NULL ? f.environment : "none");
+			cr_expect_eq(f.timed_out, rows[i].timed_out, "row %zu by %zu", i,
+				     piece);
+			findings_release(&f);
+		}
+	}
+	buf_release(&out);
+}
+
 Test(watcher, last_line_of_a_live_display)
 {
 	struct watcher *w = watcher_made(NULL, NULL);
