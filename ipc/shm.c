@@ -66,9 +66,16 @@ shm_check(const char *name, int fd, struct error *err)
 	return st.st_nlink == 0;
 }
 
+/* Where shm_open looks for names. */
+#define SHM_PLACE "/dev/shm"
+
+/* Why a name that is there cannot be opened. */
 static int
 shm_refusal(const char *name, struct error *err)
 {
+	/* Where the place itself is closed to us, nothing is known of the name. */
+	if (errno == EACCES && faccessat(AT_FDCWD, SHM_PLACE, X_OK, AT_EACCESS) < 0)
+		return error_system(err, "%s", SHM_PLACE);
 	switch (errno) {
 	case ELOOP:
 		return error_set(err, ERROR_DATA,
@@ -123,6 +130,9 @@ shm_attach(const char *name, bool make, int *ret_fd, struct error *err)
 			fd = shm_create(name);
 			if (fd < 0 && errno == EEXIST)
 				continue;
+			/* None of ours can be made there: no fault of what is there. */
+			if (fd < 0 && errno == EACCES)
+				return error_system(err, "%s", SHM_PLACE);
 		}
 		if (fd < 0)
 			return shm_refusal(name, err);

@@ -32,8 +32,8 @@ bool
 slots_error_is_absence(const struct error *err)
 {
 	/* No /dev/shm, none that can be written, or no OFD locks on it. */
-	static const int absent[] = { ENOENT, ENOTDIR, ENOSYS, EROFS,
-				      ENODEV, ENOSPC,  EINVAL, EOPNOTSUPP };
+	static const int absent[] = { ENOENT, ENOTDIR,	  ENOSYS, EROFS, ENODEV, ENOSPC,
+				      EINVAL, EOPNOTSUPP, EACCES, EPERM, EDQUOT, EFBIG };
 
 	if (err->kind != ERROR_SYSTEM)
 		return false;

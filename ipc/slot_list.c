@@ -85,8 +85,23 @@ slot_list_read(int fd, struct slot_list *ret_list)
 		if (table_check(&t, seat_read(fd, &t)) == TABLE_SOUND) {
 			table_clean(&t);
 			slot_list_fill(ret_list, fd, &t);
-			return;
+			break;
 		}
+	ret_list->is_idle = !shm_is_locked(fd, TABLE_ENTRY, TABLE_LOCKS - TABLE_ENTRY);
+}
+
+/* What is there is none of ours, and not because it is being written just now. */
+static bool
+slot_list_is_foreign(int fd)
+{
+	enum table_verdict verdict;
+	struct table t;
+
+	if (shm_lock_patient(fd, TABLE_LOCK, SLOT_PATIENCE_MS) < 0)
+		return false;
+	verdict = table_check(&t, seat_read(fd, &t));
+	shm_unlock(fd, TABLE_LOCK);
+	return verdict == TABLE_FOREIGN;
 }
 
 void
@@ -98,18 +113,28 @@ slots_list(struct slots *s, struct slot_list *ret_list)
 int
 slots_look(const char *segment, struct slot_list *ret_list, struct error *err)
 {
+	struct slot_list list = { 0 };
 	char name[SHM_NAME_SIZE];
 	int fd = -1;
-	int rc = shm_attach(segment == NULL ? shm_name_default(name) : segment, false,
-			    &fd, err);
+	int rc;
 
+	if (segment == NULL)
+		segment = shm_name_default(name);
+	rc = shm_attach(segment, false, &fd, err);
+	if (rc < 0 && slots_error_is_absence(err)) {
+		*err = (struct error)ERROR_INIT;
+		rc = 0;
+	}
 	if (rc < 0)
 		return -1;
-	memset(ret_list, 0, sizeof(*ret_list));
 	if (rc == 1)
-		slot_list_read(fd, ret_list);
+		slot_list_read(fd, &list);
+	if (rc == 1 && list.budget == 0 && !list.is_idle && slot_list_is_foreign(fd))
+		rc = seat_refuse_layout(segment, err);
+	else
+		*ret_list = list;
 	fd_close(&fd);
-	return 0;
+	return rc < 0 ? -1 : 0;
 }
 
 void

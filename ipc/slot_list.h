@@ -31,13 +31,19 @@ struct slot_info {
 
 struct slot_list {
 	unsigned budget;	 /* 0: there is no segment */
+	bool is_idle;		 /* nobody uses it: who comes next says the budget */
 	struct slot_info *items; /* holders first, then the queue, by ticket */
 	size_t nitems;
 };
 
 /* Of a seat's segment.  Nobody in it where it is not sound. */
 void slots_list(struct slots *s, struct slot_list *ret_list);
-/* Of a segment by name (NULL: the user's), leaving no trace in it. */
+/*
+ * Of a segment by name (NULL: the user's), leaving no trace in it; where there is no
+ * shared memory there is no segment.  Fails as slots_open
+ * does where the name is not ours to use, and where a live process uses a layout that
+ * this version does not know.
+ */
 int slots_look(const char *segment, struct slot_list *ret_list, struct error *err);
 void slot_list_release(struct slot_list *list);
 /* `pid 12 in /dir (label), 2 slots since 2026-10-14T10:12:03.000Z` */

@@ -34,6 +34,15 @@ seat_is_alive(void *fd, unsigned i)
 	return shm_is_locked(*(const int *)fd, TABLE_ENTRY + (int64_t)i, 1);
 }
 
+int
+seat_refuse_layout(const char *title, struct error *err)
+{
+	return error_set(err, ERROR_DATA,
+			 "segment %s: its layout is none that this version knows, "
+			 "and a live process uses it",
+			 title);
+}
+
 size_t
 seat_read(int fd, struct table *ret_table)
 {
@@ -154,11 +163,7 @@ seat_load(struct slots *s, struct table *t, struct error *err)
 
 	if (verdict == TABLE_FOREIGN && !s->has_seen &&
 	    shm_is_locked(s->fd, TABLE_ENTRY, TABLE_LOCKS - TABLE_ENTRY))
-		return error_set(
-		    err, ERROR_DATA,
-		    "segment %s: its layout is none that this version knows, "
-		    "and a live process uses it",
-		    seat_title(s));
+		return seat_refuse_layout(seat_title(s), err);
 	if (verdict != TABLE_SOUND && seat_build(s, t, err) < 0)
 		return -1;
 	table_clean(t);

@@ -83,6 +83,8 @@ bool seat_peek(struct slots *s, struct table *ret_table);
 struct table_settling seat_settling(struct slots *s, struct table *t, const bool *is_own);
 /* Does the owner of entry i live?  `fd` points to a descriptor that owns none. */
 bool seat_is_alive(void *fd, unsigned i);
+/* It has a layout that is none of ours, and a live process uses it: -1. */
+int seat_refuse_layout(const char *title, struct error *err);
 /* What is in the segment, sound or not; 0 bytes where it cannot be read. */
 size_t seat_read(int fd, struct table *ret_table);
 

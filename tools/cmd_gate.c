@@ -307,15 +307,17 @@ status_fill(bool is_json, bool is_line, struct buf *text, struct error *err)
 {
 	struct slot_list list = { 0 };
 	const char *segment;
-	char bound[64];
+	unsigned budget;
 
-	if (machine_segment(&segment, err) < 0 || slots_look(segment, &list, err) < 0)
+	if (machine_segment(&segment, err) < 0 ||
+	    machine_budget_unused(&budget, err) < 0 ||
+	    slots_look(segment, &list, err) < 0)
 		return -1;
 	buf_clear(text);
 	if (is_json)
-		status_json(text, &list, machine_budget(bound), is_line);
+		status_json(text, &list, budget, is_line);
 	else
-		status_lines(text, &list, machine_budget(bound));
+		status_lines(text, &list, budget);
 	slot_list_release(&list);
 	return 0;
 }
@@ -475,8 +477,8 @@ cmd_gate(int argc, char *argv[])
 		return cmd_usage(c);
 	c = gate_command_find(argc > 0 ? argv[0] : NULL, &err);
 	if (c != NULL && c->planned)
-		(void)command_refuse(c, &err);
-	else if (c != NULL)
+		return cmd_planned(c, argc - 1, argv + 1);
+	if (c != NULL)
 		code = gate_dispatch(c, argc - 1, argv + 1, &err);
 	if (code == EXIT_REFUSED && err.kind != ERROR_NONE)
 		return cmd_refuse(&err);

@@ -22,11 +22,17 @@ list_held(const struct slot_list *list)
 	return held;
 }
 
+/* None while somebody has the machine alone, however many that were when it began. */
 static unsigned
 list_free(const struct slot_list *list, unsigned budget)
 {
 	unsigned held = list_held(list);
+	size_t i;
 
+	for (i = 0; i < list->nitems; i++)
+		if (list->items[i].is_held && list->items[i].outer == 0 &&
+		    list->items[i].is_exclusive)
+			return 0;
 	return held < budget ? budget - held : 0;
 }
 
@@ -49,7 +55,7 @@ status_lines(struct buf *out, const struct slot_list *list, unsigned budget)
 {
 	size_t i;
 
-	if (list->budget > 0)
+	if (list->budget > 0 && !list->is_idle)
 		budget = list->budget;
 	buf_printf(out, "budget: %u slot%s, %u free\n", budget, budget == 1 ? "" : "s",
 		   list_free(list, budget));
@@ -60,8 +66,6 @@ status_lines(struct buf *out, const struct slot_list *list, unsigned budget)
 		add_info(out, info);
 		if (info->outer != 0)
 			buf_puts(out, ", inside another");
-		if (info->is_stopped)
-			buf_puts(out, ", stopped");
 		buf_putc(out, '\n');
 	}
 }
@@ -97,7 +101,7 @@ status_json(struct buf *out, const struct slot_list *list, unsigned budget, bool
 	struct json_object *waiting = js_array();
 	size_t i;
 
-	if (list->budget > 0)
+	if (list->budget > 0 && !list->is_idle)
 		budget = list->budget;
 	for (i = 0; i < list->nitems; i++)
 		js_push(list->items[i].is_held ? held : waiting,

@@ -8,7 +8,7 @@
 #include "ipc/buf.h"
 #include "ipc/slot_list.h"
 
-/* `budget` stands for the list's where no segment is there yet. */
+/* `budget` stands for the list's where there is no segment, or nobody uses it. */
 void status_lines(struct buf *out, const struct slot_list *list, unsigned budget);
 /*
  * {"budget":2,"free":1,"held":[{"pid":…,"directory":…,"label":…,"slots":1,"exclusive"?,

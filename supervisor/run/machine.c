@@ -85,36 +85,53 @@ machine_budget(char bound[64])
 	return n;
 }
 
-int
-machine_budget_set(unsigned budget, struct error *err)
+/* Of the user's file; a link is followed, as to where such files are kept together. */
+static int
+machine_budget_save(unsigned budget, struct error *err)
 {
 	char *path = machine_user_file();
-	char *dir, *slash;
-	const char *segment;
+	char *dir, *target;
 	char text[64];
-	int rc = -1;
+	int rc;
 
 	if (path == NULL)
 		return error_set(err, ERROR_USAGE,
 				 "gate budget: neither XDG_CONFIG_HOME nor HOME names a "
 				 "directory to keep it in");
+	target = realpath(path, NULL);
 	dir = xstrdup(path);
-	slash = strrchr(dir, '/');
-	*slash = '\0';
+	*strrchr(dir, '/') = '\0';
 	(void)snprintf(text, sizeof(text), "{ \"budget\": %u }\n", budget);
-	if (machine_segment(&segment, err) < 0 || dir_make(dir, err) < 0 ||
-	    file_save(path, text, strlen(text), err) < 0)
-		goto out;
-	rc = slots_budget_set(segment, budget, err) < 0 ? -1 : 0;
-	/* Where there are no slots to share it is kept for when there are. */
-	if (rc < 0 && slots_error_is_absence(err)) {
-		*err = (struct error)ERROR_INIT;
-		rc = 0;
-	}
-out:
+	rc = dir_make(dir, err);
+	if (rc == 0)
+		rc = file_save(target != NULL ? target : path, text, strlen(text), err);
+	free(target);
 	free(dir);
 	free(path);
 	return rc;
+}
+
+int
+machine_budget_set(unsigned budget, struct error *err)
+{
+	struct slot_list list = { 0 };
+	const char *segment;
+	int rc;
+
+	if (machine_segment(&segment, err) < 0)
+		return -1;
+	/* One that may not be used is told before anything is kept. */
+	rc = slots_look(segment, &list, err);
+	slot_list_release(&list);
+	if (rc < 0 || machine_budget_save(budget, err) < 0)
+		return -1;
+	if (slots_budget_set(segment, budget, err) >= 0)
+		return 0;
+	/* Where there are no slots to share it is kept for when there are. */
+	if (!slots_error_is_absence(err))
+		return -1;
+	*err = (struct error)ERROR_INIT;
+	return 0;
 }
 
 int
@@ -148,6 +165,18 @@ machine_heavy(unsigned *ret_heavy, struct error *err)
 				 "whole number from 1 to %d",
 				 text, why, SLOT_BUDGET_MAX);
 	*ret_heavy = (unsigned)n;
+	return 0;
+}
+
+int
+machine_budget_unused(unsigned *ret_budget, struct error *err)
+{
+	unsigned heavy = 0;
+	char bound[64];
+
+	if (machine_heavy(&heavy, err) < 0)
+		return -1;
+	*ret_budget = heavy > 0 ? heavy : machine_budget(bound);
 	return 0;
 }
 

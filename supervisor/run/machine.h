@@ -45,6 +45,8 @@ int machine_segment(const char **ret_segment, struct error *err);
  * says where a file that should keep one does not.
  */
 unsigned machine_budget(char bound[64]);
+/* What a segment gets that nobody uses: GEONOSIS_HEAVY_SLOTS, else that budget. */
+int machine_budget_unused(unsigned *ret_budget, struct error *err);
 /* Keep a budget for this user, and give it to the segment where there is one. */
 int machine_budget_set(unsigned budget, struct error *err);
 

@@ -22,6 +22,7 @@ static char none[] = "", here[] = "/here", fast[] = "fast/1", odd[] = "/a\n\x1b[
 struct status_case {
 	const char *name;
 	unsigned list_budget, budget;
+	bool is_idle;
 	struct slot_info items[ITEMS_MAX];
 	size_t nitems;
 	const char *text;
@@ -41,6 +42,22 @@ static const struct status_case cases[] = {
 	    .budget = 4,
 	    .text = "budget: 1 slot, 1 free\n",
 	    .json = "{\"budget\":1,\"free\":1,\"held\":[],\"waiting\":[]}\n",
+	},
+	{
+	    .name = "of a segment that nobody uses it says nothing any more",
+	    .list_budget = 1,
+	    .is_idle = true,
+	    .budget = 4,
+	    .text = "budget: 4 slots, 4 free\n",
+	    .json = "{\"budget\":4,\"free\":4,\"held\":[],\"waiting\":[]}\n",
+	},
+	{
+	    .name = "exclusive in a budget that was raised since: none is free",
+	    .list_budget = 9,
+	    .items = { { .is_exclusive = true, HELD } },
+	    .nitems = 1,
+	    .text = "budget: 9 slots, 0 free\n"
+		    "held    pid 7 in /here (fast/1), exclusive since " SINCE_TEXT "\n",
 	},
 	{
 	    .name = "one holds, one waits",
@@ -83,7 +100,7 @@ static const struct status_case cases[] = {
 			 .label = none } },
 	    .nitems = 2,
 	    .text = "budget: 3 slots, 0 free\n"
-		    "held    pid 8 (stopped) in /here, exclusive, stopped\n"
+		    "held    pid 8 (stopped) in /here, exclusive\n"
 		    "waiting pid 9 of another pid namespace, light\n",
 	    .json = "{\"budget\":3,\"free\":0,\"held\":[{\"pid\":8,\"directory\":\"/"
 		    "here\",\"label\":\"\",\"slots\":3,\"exclusive\":true,\"stopped\":"
@@ -134,6 +151,7 @@ list_of(const struct status_case *k, struct slot_info items[ITEMS_MAX])
 	memcpy(items, k->items, sizeof(k->items));
 	return (struct slot_list){
 		.budget = k->list_budget,
+		.is_idle = k->is_idle,
 		.items = items,
 		.nitems = k->nitems,
 	};
