@@ -38,11 +38,9 @@ pipeline_tell_wait(const struct pipeline *p, size_t job, const char *reason)
 static int
 pipeline_load(struct pipeline *p, struct error *err)
 {
-	const char *name = p->request->tier != NULL ? p->request->tier : "";
-
 	if (config_load(".", &p->config, err) < 0)
 		return -1;
-	p->tier = config_tier(&p->config, name, err);
+	p->tier = config_tier(&p->config, p->request->tier, err);
 	if (p->tier == NULL)
 		return -1;
 	p->report.tier = p->tier->name;

@@ -62,7 +62,7 @@ page_options() {
 subcommands() {
 	local sub
 	for sub in $("$geonosis" "$@" 2>&1 >/dev/null | sed -n 's/.*say what to do: //p' | tr -d ,); do
-		"$geonosis" "$@" "$sub" --help >/dev/null 2>&1 || sub+=' later'
+		"$geonosis" "$@" "$sub" --help | grep -q '^Not available in this version' && sub+=' later'
 		echo "$sub"
 	done
 }

@@ -27,6 +27,9 @@ int cmd_flush(int code);
 /* Prints the text of `--help`; returns as cmd_print(). */
 int cmd_usage(const struct command *c);
 
+/* A command that is known and not there yet: it answers for its help, and is refused. */
+int cmd_planned(const struct command *c, int argc, char *const argv[]);
+
 int cmd_verify(int argc, char *argv[]);
 /* `geonosis verify green …` */
 int cmd_green(int argc, char *argv[]);

@@ -17,11 +17,6 @@ cmd_schema(int argc, char *argv[])
 		return cmd_refuse(&err);
 	if (args.help) {
 		code = cmd_usage(c);
-	} else if (args.noperands > 0) {
-		(void)error_set(&err, ERROR_USAGE,
-				"schema: \"%.100s\" is one word too many; it takes none",
-				args.operands[0]);
-		code = cmd_refuse(&err);
 	} else {
 		config_schema(&text);
 		code = cmd_print(&text);

@@ -101,6 +101,8 @@ cmd_verify(int argc, char *argv[])
 		return cmd_green(argc - 1, argv + 1);
 	if (argc > 0 && strcmp(argv[0], "prove") == 0)
 		return cmd_prove(argc - 1, argv + 1);
+	if (argc > 0 && verify_command(argv[0]) != NULL)
+		return cmd_planned(verify_command(argv[0]), argc - 1, argv + 1);
 	if (c == NULL || opt_parse(c, argc, argv, &args, &err) < 0)
 		return cmd_refuse(&err);
 	if (args.help) {

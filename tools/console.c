@@ -32,6 +32,12 @@ console_flush(struct console *c)
 
 /* Warnings are chatter: on stderr, so that events stay alone on stdout. */
 static void
+console_warn_line(const struct buf *line)
+{
+	(void)outlet_write(STDERR_FILENO, buf_text(line), line->len);
+}
+
+static void
 console_warn(void *ctx, const char *text)
 {
 	struct console *c = ctx;
@@ -42,7 +48,7 @@ console_warn(void *ctx, const char *text)
 	if (c->live.is_on)
 		console_flush(c);
 	lines_warn(&line, text);
-	(void)outlet_write(STDERR_FILENO, buf_text(&line), line.len);
+	console_warn_line(&line);
 	buf_release(&line);
 }
 
@@ -155,9 +161,13 @@ console_end(void *ctx, const struct pipeline_view *v)
 {
 	const struct report *r = v->report;
 	struct console *c = ctx;
+	struct buf warning = BUF_INIT;
 
 	live_clear(&c->live);
 	if (c->is_json) {
+		lines_over_budget(&warning, r->tier, r->budget_ms, v->ms);
+		console_warn_line(&warning);
+		buf_release(&warning);
 		events_end(&c->line, r, v->plan, v->results, v->report_path);
 		console_flush(c);
 		return;

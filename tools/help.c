@@ -140,6 +140,15 @@ static const struct command verify_commands[] = {
 	           "  verify green tier <tier>\n",
 	  .subcommands = green_commands,
 	  .nsubcommands = sizeof(green_commands) / sizeof(green_commands[0]) },
+	{ .name = "verify stats", .operands = "",
+	  .summary = "say how often a turn's first try was green",
+	  .about = "Says how many of the turns that the Stop hook gated were green at once.\n",
+	  .planned = true },
+	{ .name = "verify lint-config", .operands = "",
+	  .summary = "hold the lint against what it was at the mark",
+	  .about = "Compares what every lint command does with what it did at the mark, and\n"
+	           "fails where it got weaker unasked.\n",
+	  .planned = true },
 };
 /* clang-format on */
 
@@ -247,7 +256,7 @@ command_list(size_t *ret_ncommands)
 const struct command *
 command_find(const char *name, struct error *err)
 {
-	const char *names[NCOMMANDS + 1];
+	const char *names[NCOMMANDS + 3];
 	const char *near;
 	char *clean;
 	size_t i;
@@ -257,8 +266,10 @@ command_find(const char *name, struct error *err)
 			return commands[i];
 		names[i] = commands[i]->name;
 	}
-	names[i] = "help";
-	near = text_nearest(name, names, i + 1);
+	names[i++] = "help";
+	names[i++] = "--help";
+	names[i++] = "--version";
+	near = text_nearest(name, names, i);
 	clean = text_clean(name, strlen(name));
 	if (near != NULL)
 		(void)error_set(err, ERROR_USAGE,
@@ -313,10 +324,39 @@ table_find(const struct command *table, size_t n, const char *prefix, const char
 }
 
 const struct command *
+command_of_words(int nwords, char *const words[], struct error *err)
+{
+	const struct command *c = command_find(words[0], err);
+	char *clean;
+	int i;
+
+	for (i = 1; i < nwords && c != NULL && c->nsubcommands > 0; i++)
+		c = table_find(c->subcommands, c->nsubcommands, c->name, words[i], err);
+	if (c == NULL || i == nwords)
+		return c;
+	clean = text_clean(words[i], strlen(words[i]));
+	(void)error_set(err, ERROR_USAGE, "help: \"%s\" is no command of `geonosis %s`",
+			clean, c->name);
+	free(clean);
+	return NULL;
+}
+
+const struct command *
 gate_command_find(const char *name, struct error *err)
 {
 	return table_find(gate_commands, sizeof(gate_commands) / sizeof(gate_commands[0]),
 			  "gate", name, err);
+}
+
+const struct command *
+verify_command(const char *word)
+{
+	size_t i, n = strlen("verify ");
+
+	for (i = 0; i < sizeof(verify_commands) / sizeof(verify_commands[0]); i++)
+		if (strcmp(verify_commands[i].name + n, word) == 0)
+			return &verify_commands[i];
+	return NULL;
 }
 
 const struct command *

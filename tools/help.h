@@ -50,6 +50,8 @@ enum green_opt {
 	GREEN_ASKED,
 };
 
+/* The command of `geonosis verify` of exactly that name ("green"), or NULL. */
+const struct command *verify_command(const char *word);
 /* `geonosis verify green` itself. */
 const struct command *green_command(void);
 /* The same for `geonosis verify green`. */
@@ -74,6 +76,12 @@ const struct command *const *command_list(size_t *ret_ncommands);
  * planned one is found: command_refuse() says that it cannot run.
  */
 const struct command *command_find(const char *name, struct error *err);
+/*
+ * The command that words name, as deep as they go: "gate" "run"; NULL likewise.  At least
+ * one word.
+ */
+const struct command *command_of_words(int nwords, char *const words[],
+				       struct error *err);
 /* `<command>: not available in this version`; returns -1. */
 int command_refuse(const struct command *c, struct error *err);
 

@@ -91,18 +91,32 @@ main_print(void (*fill)(struct buf *))
 	return code;
 }
 
-/* A command that is known and not there yet: it answers for its help, and is refused. */
+/* `geonosis help`, or that of a command. */
 static int
-main_planned(const struct command *c, int argc, char *argv[], struct error *err)
+main_help(int argc, char *argv[])
 {
-	int i;
+	struct error err = ERROR_INIT;
+	const struct command *c;
 
-	for (i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return cmd_usage(c);
+	if (argc == 0)
+		return main_print(help_text);
+	c = command_of_words(argc, argv, &err);
+	return c != NULL ? cmd_usage(c) : cmd_refuse(&err);
+}
+
+static int
+main_version(int argc, char *argv[])
+{
+	struct error err = ERROR_INIT;
+
+	if (argc > 0) {
+		(void)error_set(
+		    &err, ERROR_USAGE,
+		    "--version: \"%.100s\" is one word too many; it takes none", argv[0]);
+		return cmd_refuse(&err);
 	}
-	(void)command_refuse(c, err);
-	return cmd_refuse(err);
+	(void)printf("geonosis %s\n", GEONOSIS_VERSION);
+	return cmd_flush(EXIT_GREEN);
 }
 
 static int
@@ -118,7 +132,7 @@ main_dispatch(const char *name, int argc, char *argv[])
 	c = command_find(name, &err);
 	if (c == NULL)
 		return cmd_refuse(&err);
-	return main_planned(c, argc, argv, &err);
+	return cmd_planned(c, argc, argv);
 }
 
 int
@@ -134,12 +148,10 @@ main(int argc, char *argv[])
 				"<tier>`; `geonosis help` lists the commands");
 		return cmd_refuse(&err);
 	}
-	if (strcmp(name, "--version") == 0) {
-		(void)printf("geonosis %s\n", GEONOSIS_VERSION);
-		return cmd_flush(EXIT_GREEN);
-	}
+	if (strcmp(name, "--version") == 0)
+		return main_version(argc - 2, argv + 2);
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 	    strcmp(name, "-h") == 0)
-		return main_print(help_text);
+		return main_help(argc - 2, argv + 2);
 	return main_dispatch(name, argc - 2, argv + 2);
 }

@@ -37,7 +37,13 @@ refuse_unknown(struct parser *p, const char *name, size_t n, bool is_long)
 		names[i] = p->command->opts[i].name;
 	names[i] = "help";
 	near = text_nearest(word, names, i + 1);
-	if (near != NULL)
+	if (p->command->operand == OPERAND_COMMAND && p->args.noperands > 0)
+		(void)error_set(p->err, ERROR_USAGE,
+				"%s: unknown option \"%s%s\": an option of the command's "
+				"stands behind --, as in `geonosis %s -- %.100s %s%s`",
+				p->command->name, dashes, clean, p->command->name,
+				p->args.operands[0], dashes, clean);
+	else if (near != NULL)
 		(void)error_set(p->err, ERROR_USAGE,
 				"%s: unknown option \"%s%s\": did you mean \"--%s\"?",
 				p->command->name, dashes, clean, near);
@@ -52,9 +58,9 @@ refuse_unknown(struct parser *p, const char *name, size_t n, bool is_long)
 }
 
 static int
-refuse_value(struct parser *p, const struct opt *o, const char *why)
+refuse_value(struct parser *p, const char *option, const char *why)
 {
-	return error_set(p->err, ERROR_USAGE, "%s: --%s: %s", p->command->name, o->name,
+	return error_set(p->err, ERROR_USAGE, "%s: --%s: %s", p->command->name, option,
 			 why);
 }
 
@@ -111,7 +117,7 @@ value_set(struct parser *p, const struct opt *o, const char *text)
 	if (o->kind != OPT_STRING)
 		return value_set_number(p, o, v);
 	if (text_is_blank(text))
-		return refuse_value(p, o, "needs a value that is not empty");
+		return refuse_value(p, o->name, "needs a value that is not empty");
 	return 0;
 }
 
@@ -158,13 +164,15 @@ long_parse(struct parser *p, const char *name)
 	const char *text = NULL;
 
 	if (n == strlen("help") && memcmp(name, "help", n) == 0) {
+		if (name[n] == '=')
+			return refuse_value(p, "help", "takes no value");
 		p->args.help = true;
 		return 0;
 	}
 	if (o == NULL)
 		return refuse_unknown(p, name, n, true);
 	if (name[n] == '=' && o->kind == OPT_FLAG)
-		return refuse_value(p, o, "takes no value");
+		return refuse_value(p, o->name, "takes no value");
 	if (name[n] == '=')
 		text = name + n + 1;
 	else if (o->kind != OPT_FLAG && (text = value_next(p, o)) == NULL)
@@ -249,9 +257,24 @@ planned_refuse(struct parser *p)
 		return 0;
 	for (i = 0; i < p->command->nopts; i++)
 		if (p->args.values[i].set && p->command->opts[i].planned)
-			return refuse_value(p, &p->command->opts[i],
+			return refuse_value(p, p->command->opts[i].name,
 					    "not available in this version");
 	return 0;
+}
+
+static int
+operands_refuse(struct parser *p)
+{
+	char *clean;
+
+	if (p->args.help || p->args.noperands == 0 || *p->command->operands != '\0')
+		return 0;
+	clean = text_clean(p->args.operands[0], strlen(p->args.operands[0]));
+	(void)error_set(p->err, ERROR_USAGE,
+			"%s: \"%.100s\" is one word too many; it takes none",
+			p->command->name, clean);
+	free(clean);
+	return -1;
 }
 
 int
@@ -261,7 +284,7 @@ opt_parse(const struct command *c, int argc, char *const argv[],
 	struct parser p = { .command = c, .argc = argc, .argv = argv, .err = err };
 
 	assert(c->nopts <= OPT_MAX);
-	if (args_parse(&p) < 0 || planned_refuse(&p) < 0) {
+	if (args_parse(&p) < 0 || operands_refuse(&p) < 0 || planned_refuse(&p) < 0) {
 		opt_args_release(&p.args);
 		return -1;
 	}

@@ -82,7 +82,8 @@ struct opt_args {
 /*
  * Read what follows the command's name (argv[0] is the first argument).  A wrong
  * option or value is refused (ERROR_USAGE, text beginning with the command's name),
- * the nearest known one named; a planned one likewise, once the rest is right.
+ * the nearest known one named; a planned one likewise, once the rest is right; and any
+ * operand of a command that takes none.
  */
 int opt_parse(const struct command *c, int argc, char *const argv[],
 	      struct opt_args *ret_args, struct error *err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ipc/mem.h"
+#include "supervisor/base/text.h"
 
 bool
 complete_is_of(const struct command *c, const struct command *parent)
@@ -119,9 +120,13 @@ opt_complete(const char *shell, const struct command *const *commands, size_t nc
 	     struct buf *out, struct error *err)
 {
 	struct completion c = { NULL, 0 };
+	const char *names[sizeof(shells) / sizeof(shells[0])];
+	const char *near;
+	char *clean;
 	size_t i, k, room = 0;
 
 	for (i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		names[i] = shells[i].name;
 		if (strcmp(shells[i].name, shell) != 0)
 			continue;
 		for (k = 0; k < ncommands; k++)
@@ -130,6 +135,13 @@ opt_complete(const char *shell, const struct command *const *commands, size_t nc
 		free(c.items);
 		return 0;
 	}
-	return error_set(err, ERROR_USAGE,
-			 "completion: no such shell here: bash, zsh or fish");
+	near = text_nearest(shell, names, i);
+	clean = text_clean(shell, strlen(shell));
+	(void)error_set(
+	    err, ERROR_USAGE,
+	    "completion: unknown shell \"%s\": %s%s%sthere are bash, zsh and fish", clean,
+	    near != NULL ? "did you mean \"" : "", near != NULL ? near : "",
+	    near != NULL ? "\"? " : "");
+	free(clean);
+	return -1;
 }

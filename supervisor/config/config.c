@@ -93,13 +93,17 @@ config_tier(const struct config *c, const char *name, struct error *err)
 {
 	char *shown, *hint;
 
-	for (size_t i = 0; i < c->ntiers; i++)
+	for (size_t i = 0; name != NULL && i < c->ntiers; i++)
 		if (strcmp(c->tiers[i].name, name) == 0)
 			return c->tiers + i;
-	shown = field_quote(name);
-	hint = tier_names_hint(c, name);
-	(void)error_set(err, ERROR_USAGE, "%s: no such tier in " CONFIG_FILE "; %s",
-			shown, hint);
+	shown = name != NULL ? field_quote(name) : NULL;
+	hint = tier_names_hint(c, name != NULL ? name : "");
+	if (name != NULL)
+		(void)error_set(err, ERROR_USAGE,
+				"%s: no such tier in " CONFIG_FILE "; %s", shown, hint);
+	else
+		(void)error_set(err, ERROR_USAGE,
+				"no tier is named, and none is the default: %s", hint);
 	free(shown);
 	free(hint);
 	return NULL;

@@ -123,7 +123,7 @@ int config_parse(const char *name, const char *text, size_t n, struct config *re
 		 struct error *err);
 /*
  * The tier of that name, or NULL with *err listing the tiers that exist and the
- * nearest of them.
+ * nearest of them; a NULL name is refused likewise.
  */
 const struct tier *config_tier(const struct config *c, const char *name,
 			       struct error *err);

@@ -127,12 +127,11 @@ prove_list_steps(struct prove *p)
 static int
 prove_load(struct prove *p, struct error *err)
 {
-	const char *name = p->request->tier != NULL ? p->request->tier : "";
 	size_t i;
 
 	if (config_load(".", &p->config, err) < 0)
 		return -1;
-	p->tier = config_tier(&p->config, name, err);
+	p->tier = config_tier(&p->config, p->request->tier, err);
 	if (p->tier == NULL || prove_check_nesting(p->tier->name, err) < 0 ||
 	    prove_scope(p, err) < 0 ||
 	    plan_build(&p->config, p->tier, &p->scope, p->request->only, &p->plan, err) <

@@ -35,6 +35,32 @@ def help_command(w, command):
     eq(sorted(os.listdir(w.dir)), ["geonosis.json"], "files")
 
 
+@each((("verify prove",), ("verify green check",), ("verify stats",), ("verify lint-config",), ("gate run",), ("gate daemon",)),
+      "help {0}, and {0} --help, are that command's own text")
+def help_subcommand(w, command):
+    for args in (["help", *command.split()], [*command.split(), "--help"]):
+        r = w.run(*args)
+        eq((r.code, r.err), (0, ""), "exit code, stderr of %r" % (args,))
+        match(r.out, r"\Ausage: geonosis %s " % command, "stdout")
+
+
+@each(((["help", "verfy"], "verify"), (["help", "gate", "rnu"], "run"), (["help", "schema", "x"], "x"),
+       (["help", "verify", "green", "recrod"], "record"), (["--version", "--json"], "--json"), (["--verison"], "--version"),
+       (["verify", "--help=1", "fast"], "--help"), (["gate", "status", "extra"], "extra"), (["schema", "extra"], "extra"),
+       (["completion", "bahs"], "bash"), (["completion", "cmd.exe"], "cmd.exe"), (["gate", "run", "make", "-k"], "-- make -k"),
+       (["verify", "--prove", "fast"], "verify prove fast")), "{0} is refused by name: {1}")
+def more_words(w, args, needle):
+    w.tiers(fast=["touch RAN"])
+    w.refused(*args, needles=[needle])
+
+
+@each(("stats", "lint-config"), "verify {0} is refused as what it is: not there yet, and no tier")
+def planned_subcommand(w, word):
+    w.tiers(fast=["touch RAN"])
+    r = w.refused("verify", word, "--json", needles=["verify %s: not available in this version" % word])
+    lacks(r.err, "tier", "stderr")
+
+
 @test("verify --help names each option")
 def help_options(w):
     r = w.run("verify", "--help")
@@ -92,7 +118,8 @@ def words(w, args, needle):
 @test("no tier named: every tier that exists is listed; none is the default")
 def no_tier(w):
     w.tiers(fast=["touch RAN"], full=["touch RAN"], release=["touch RAN"])
-    w.refused("verify", needles=["fast", "full", "release"])
+    r = w.refused("verify", needles=["no tier is named", "fast", "full", "release"])
+    lacks(r.err, '""', "stderr")
     w.refused("verify", "nothing-like-it", needles=["nothing-like-it", "fast", "full", "release"])
 
 

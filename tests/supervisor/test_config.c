@@ -251,6 +251,8 @@ Test(config, finds_a_tier_or_says_which_there_are)
 		{ "zzz", "\"zzz\": no such tier in geonosis.json; the tiers are fast, "
 			 "full" },
 		{ "", "\"\": no such tier in geonosis.json; the tiers are fast, full" },
+		{ NULL, "no tier is named, and none is the default: the tiers are fast, "
+			"full" },
 		{ "__proto__", "\"__proto__\": no such tier in geonosis.json; the tiers "
 			       "are fast, full" },
 		{ "\x1b[31m\xff", "\"\xef\xbf\xbd[31m\xef\xbf\xbd\": no such tier in "
