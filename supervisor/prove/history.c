@@ -23,15 +23,32 @@ enum {
 #define HISTORY_NAME "geonosis"
 #define HISTORY_EMAIL "geonosis@localhost"
 
+/* The copy is ours whoever owns the files, and git's configuration cannot say so. */
 const char *const *
 history_variables(void)
 {
 	static const char *const variables[] = {
-		"GIT_CONFIG_GLOBAL",   "/dev/null",	      "GIT_CONFIG_SYSTEM",
-		"/dev/null",	       "GIT_CONFIG_NOSYSTEM", "1",
-		"GIT_AUTHOR_NAME",     HISTORY_NAME,	      "GIT_AUTHOR_EMAIL",
-		HISTORY_EMAIL,	       "GIT_COMMITTER_NAME",  HISTORY_NAME,
-		"GIT_COMMITTER_EMAIL", HISTORY_EMAIL,	      NULL,
+		"GIT_CONFIG_GLOBAL",
+		"/dev/null",
+		"GIT_CONFIG_SYSTEM",
+		"/dev/null",
+		"GIT_CONFIG_NOSYSTEM",
+		"1",
+		"GIT_AUTHOR_NAME",
+		HISTORY_NAME,
+		"GIT_AUTHOR_EMAIL",
+		HISTORY_EMAIL,
+		"GIT_COMMITTER_NAME",
+		HISTORY_NAME,
+		"GIT_COMMITTER_EMAIL",
+		HISTORY_EMAIL,
+		"GIT_CONFIG_COUNT",
+		"1",
+		"GIT_CONFIG_KEY_0",
+		"safe.directory",
+		"GIT_CONFIG_VALUE_0",
+		"*",
+		NULL,
 	};
 
 	return variables;
@@ -113,20 +130,19 @@ static int
 git_ask(const char *root, const char *const *arguments, struct buf *answer,
 	struct error *err)
 {
-	/* Whoever owns the files: the copy is ours. */
-	const char *argv[16] = { "git", "-c", "safe.directory=*", "-C", root };
+	const char *argv[16] = { "git", "-C", root };
 	struct process_question q = {
 		.argv = argv,
 		.max = HISTORY_ANSWER_MAX,
 		.timeout_ms = HISTORY_TIMEOUT_MS,
 	};
-	size_t n = 5;
+	size_t n = 3;
 
 	while (*arguments != NULL)
 		argv[n++] = *arguments++;
 	argv[n] = NULL;
 	if (process_ask(&q, answer, err) < 0)
-		return error_wrap(err, "history: git %s", argv[5]);
+		return error_wrap(err, "history: git %s", argv[3]);
 	return 0;
 }
 

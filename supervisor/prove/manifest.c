@@ -23,8 +23,15 @@ enum {
 
 /* --- taking --- */
 
+/* One walk. */
+struct taking {
+	struct manifest *manifest;
+	const char *git; /* where a git directory may lie, "" for the top itself */
+	bool is_strict;
+};
+
 static bool
-name_is_left_out(const char *dir, const char *name)
+name_is_left_out(const struct taking *t, const char *dir, const char *name)
 {
 	static const char *const of_git[] = { "objects", "logs", "index" };
 	size_t i;
@@ -32,8 +39,10 @@ name_is_left_out(const char *dir, const char *name)
 	if (strcmp(name, ".geonosis") == 0 ||
 	    strncmp(name, STORAGE_PREFIX, strlen(STORAGE_PREFIX)) == 0)
 		return true;
-	if (strcmp(dir, ".git") != 0)
+	if (strcmp(dir, t->git) != 0)
 		return false;
+	if (*t->git == '\0' && strcmp(name, "worktrees") == 0)
+		return true;
 	for (i = 0; i < sizeof(of_git) / sizeof(of_git[0]); i++)
 		if (strcmp(name, of_git[i]) == 0)
 			return true;
@@ -49,6 +58,12 @@ link_target(int dir_fd, const char *name)
 	return xstrndup(text, n > 0 ? (size_t)n : 0);
 }
 
+static int64_t
+time_ns(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
 static struct manifest_entry
 entry_make(const char *path, int dir_fd, const char *name, const struct stat *st)
 {
@@ -61,8 +76,7 @@ entry_make(const char *path, int dir_fd, const char *name, const struct stat *st
 		.device = st->st_rdev,
 		.inode = st->st_ino,
 		.size = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
-		.mtime_ns =
-		    (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+		.mtime_ns = time_ns(&st->st_mtim),
 	};
 }
 
@@ -95,7 +109,7 @@ manifest_add(struct manifest *m, struct manifest_entry e)
 
 /* `fd` is taken; `path` is the directory's, and the same again afterwards. */
 static void
-manifest_walk(struct manifest *m, int fd, struct buf *path, unsigned depth)
+manifest_walk(struct taking *t, int fd, struct buf *path, unsigned depth)
 {
 	DIR *dir = fdopendir(fd);
 	size_t len = path->len;
@@ -106,22 +120,28 @@ manifest_walk(struct manifest *m, int fd, struct buf *path, unsigned depth)
 		return;
 	}
 	while ((e = readdir(dir)) != NULL) {
+		struct manifest_entry entry;
 		struct stat st;
 		int child;
 
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    name_is_left_out(buf_text(path), e->d_name) ||
+		    name_is_left_out(t, buf_text(path), e->d_name) ||
 		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (len > 0)
 			buf_putc(path, '/');
 		buf_puts(path, e->d_name);
-		manifest_add(m, entry_make(buf_text(path), fd, e->d_name, &st));
+		entry = entry_make(buf_text(path), fd, e->d_name, &st);
+		if (t->is_strict && !S_ISDIR(st.st_mode)) {
+			entry.ctime_ns = time_ns(&st.st_ctim);
+			entry.nlinks = st.st_nlink;
+		}
+		manifest_add(t->manifest, entry);
 		if (S_ISDIR(st.st_mode) && depth < MANIFEST_DEPTH_MAX) {
 			child = openat(fd, e->d_name,
 				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (child >= 0)
-				manifest_walk(m, child, path, depth + 1);
+				manifest_walk(t, child, path, depth + 1);
 		}
 		path->len = len;
 		path->data[len] = '\0';
@@ -137,21 +157,41 @@ entry_compare(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-int
-manifest_take(const char *dir, struct manifest *ret_manifest, struct error *err)
+static int
+manifest_take_as(const char *dir, const char *git, bool is_strict,
+		 struct manifest *ret_manifest, struct error *err)
 {
 	struct manifest m = MANIFEST_INIT;
+	struct taking t = { &m, git, is_strict };
 	struct buf path = BUF_INIT;
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return error_system(err, "%s", dir);
-	manifest_walk(&m, fd, &path, 0);
+	manifest_walk(&t, fd, &path, 0);
 	buf_release(&path);
 	if (m.nentries > 1)
 		qsort(m.entries, m.nentries, sizeof(*m.entries), entry_compare);
 	*ret_manifest = m;
 	return 0;
+}
+
+int
+manifest_take(const char *dir, struct manifest *ret_manifest, struct error *err)
+{
+	return manifest_take_as(dir, ".git", false, ret_manifest, err);
+}
+
+int
+manifest_take_strict(const char *dir, struct manifest *ret_manifest, struct error *err)
+{
+	return manifest_take_as(dir, ".git", true, ret_manifest, err);
+}
+
+int
+manifest_take_git(const char *dir, struct manifest *ret_manifest, struct error *err)
+{
+	return manifest_take_as(dir, "", true, ret_manifest, err);
 }
 
 const struct manifest_entry *
@@ -209,7 +249,8 @@ static bool
 entry_is_untouched(const struct manifest_entry *a, const struct manifest_entry *b)
 {
 	return manifest_entry_same(a, b) >= 0 && a->inode == b->inode &&
-	       (!S_ISREG(a->mode) || a->mtime_ns == b->mtime_ns);
+	       (!S_ISREG(a->mode) || a->mtime_ns == b->mtime_ns) &&
+	       (a->ctime_ns == b->ctime_ns || a->nlinks != b->nlinks);
 }
 
 void

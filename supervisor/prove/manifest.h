@@ -26,6 +26,9 @@ struct manifest_entry {
 	uint64_t inode;
 	uint64_t size;
 	int64_t mtime_ns;
+	/* Of a witness' manifest, else 0: no write hides from it. */
+	int64_t ctime_ns;
+	uint64_t nlinks; /* what links a file changes its ctime, and writes nothing */
 };
 
 struct manifest {
@@ -44,6 +47,14 @@ struct manifest {
  * Fails only where the directory itself cannot be opened.
  */
 int manifest_take(const char *dir, struct manifest *ret_manifest, struct error *err);
+/* The same for a witness: with change times. */
+int manifest_take_strict(const char *dir, struct manifest *ret_manifest,
+			 struct error *err);
+/*
+ * The same of a git directory itself: without what every git command may touch, and
+ * without what belongs to other working trees.
+ */
+int manifest_take_git(const char *dir, struct manifest *ret_manifest, struct error *err);
 /* The entry of that path, or NULL. */
 const struct manifest_entry *manifest_find(const struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);

@@ -57,6 +57,18 @@ witness_take_key(const struct ground *g, struct witness *w, struct error *err)
 	return 0;
 }
 
+static int
+witness_take_git(const struct ground *g, struct witness *w, struct error *err)
+{
+	index_digest(g->git_dir, w->index);
+	if (!path_lies_in(g->common_dir, g->root) &&
+	    manifest_take_git(g->common_dir, &w->common, err) < 0)
+		return -1;
+	if (strcmp(g->git_dir, g->common_dir) == 0 || path_lies_in(g->git_dir, g->root))
+		return 0;
+	return manifest_take_git(g->git_dir, &w->own, err);
+}
+
 int
 witness_take(const struct ground *g, bool want_deep, struct witness *ret_witness,
 	     struct error *err)
@@ -66,19 +78,10 @@ witness_take(const struct ground *g, bool want_deep, struct witness *ret_witness
 	if (witness_take_key(g, &w, err) < 0)
 		goto fail;
 	w.is_deep = want_deep || w.key[0] == '\0';
-	if (w.is_deep && manifest_take(g->root, &w.tree, err) < 0)
+	if (w.is_deep && manifest_take_strict(g->root, &w.tree, err) < 0)
 		goto fail;
-	if (w.is_deep && g->git_dir != NULL) {
-		index_digest(g->git_dir, w.index);
-		if (!path_lies_in(g->common_dir, g->root)) {
-			char *refs = xasprintf("%s/refs", g->common_dir);
-			int rc = manifest_take(refs, &w.git, err);
-
-			free(refs);
-			if (rc < 0)
-				goto fail;
-		}
-	}
+	if (w.is_deep && g->git_dir != NULL && witness_take_git(g, &w, err) < 0)
+		goto fail;
 	*ret_witness = w;
 	return 0;
 fail:
@@ -123,7 +126,8 @@ witness_agrees(const struct witness *before, const struct witness *after, char *
 	what[0] = '\0';
 	if (before->is_deep && after->is_deep) {
 		if (!manifest_agrees(&before->tree, &after->tree, what, size) ||
-		    !manifest_agrees(&before->git, &after->git, what, size))
+		    !manifest_agrees(&before->common, &after->common, what, size) ||
+		    !manifest_agrees(&before->own, &after->own, what, size))
 			return false;
 		if (strcmp(before->index, after->index) != 0) {
 			(void)snprintf(what, size, "git's index");
@@ -137,6 +141,7 @@ void
 witness_release(struct witness *w)
 {
 	manifest_release(&w->tree);
-	manifest_release(&w->git);
+	manifest_release(&w->common);
+	manifest_release(&w->own);
 	*w = (struct witness)WITNESS_INIT;
 }

@@ -4,7 +4,7 @@
  *
  * Its key, where it has one.  Deep, for a step that nothing keeps from writing to the
  * tree: every file by its stat data too, ignored ones as well, and what its repository
- * has: refs, HEAD, configuration, and the entries of the index.
+ * has: refs, HEAD, configuration, hooks, and the entries of the index.
  */
 #ifndef SUPERVISOR_PROVE_WITNESS_H
 #define SUPERVISOR_PROVE_WITNESS_H
@@ -22,12 +22,15 @@ struct witness {
 	char index[DIGEST_HEX_SIZE];
 	bool is_deep;
 	struct manifest tree;
-	struct manifest git; /* of a git directory that is not in the tree */
+	/* Of git directories that are not in the tree: of all working trees, our own. */
+	struct manifest common;
+	struct manifest own;
 };
 
-#define WITNESS_INIT                                                                 \
-	{                                                                            \
-		.key = "", .index = "", .tree = MANIFEST_INIT, .git = MANIFEST_INIT, \
+#define WITNESS_INIT                                                                    \
+	{                                                                               \
+		.key = "", .index = "", .tree = MANIFEST_INIT, .common = MANIFEST_INIT, \
+		.own = MANIFEST_INIT,                                                   \
 	}
 
 /* Where the tree has no key, it is deep whatever is asked. */

@@ -324,6 +324,58 @@ def bare_detects(w):
         git(w, "reset", "-q")
 
 
+@test("bare: a write that leaves size and time of an ignored file as they were is found")
+def bare_detects_hidden(w):
+    with_kind(w, "bare")
+    w.write("ignored.log", "1\n")
+    w.write(".gitignore", ".geonosis/\n*.log\n")
+    top = shlex.quote(w.dir)
+    w.tiers(fast=[proves("touch p", "hit", "cp -p %s/ignored.log ref; echo 2 >%s/ignored.log; "
+                         "touch -r ref %s/ignored.log; echo hit; exit 1" % (top, top, top))])
+    git(w, "init", "-q")
+    git(w, "add", "-A")
+    git(w, "commit", "-qm", "one")
+    w.red("prove", "fast")
+    eq((step(w)["reason"], step(w)["detail"]), ("tree-written", "ignored.log"), "reason")
+
+
+@test("bare: a write to the repository of a linked working tree is found")
+def bare_detects_repository(w):
+    with_kind(w, "bare")
+    w.write("f", "1\n")
+    tree = w.beside("linked")
+    top, common = shlex.quote(tree), shlex.quote(w.path(".git"))
+    writes = ("git -C %s config x.y z" % top, "echo x >%s/hooks/pre-commit" % common,
+              "echo x >>%s/info/exclude" % common, "git -C %s pack-refs --all" % top,
+              "git -C %s update-ref --no-deref HEAD HEAD" % top, ": >%s/worktrees/linked/new" % common)
+    w.tiers(**{"t%d" % i: [proves("touch p", "hit", c + "; echo hit; exit 1")]
+               for i, c in enumerate(writes)})
+    w.write("README", "1\n")
+    w.repository()
+    os.makedirs(w.path(".git/hooks"), exist_ok=True)
+    git(w, "worktree", "add", "-q", tree)
+    for i, c in enumerate(writes):
+        r = w.red("prove", "t%d" % i, cwd=tree)
+        with open(os.path.join(tree, PROVE_REPORT)) as f:
+            eq(json.load(f)["steps"][0].get("reason"), "tree-written", "reason after %s (%r)" % (c, r))
+
+
+@each(KINDS, "{0}: in history git takes the copy for ours, whoever owns its files")
+def history_owner(w, kind):
+    if os.getuid() != 0:
+        raise Skip("only root can have another's files")
+    with_kind(w, kind)
+    w.write("f", "1\n")
+    w.tiers(fast=[proves("echo 2 >f; git commit -qam two", "NAME f",
+                         "git diff --name-only refs/geonosis/verified | sed 's/^/NAME /'; exit 1", history=True)])
+    w.repository()
+    for base, dirs, files in os.walk(w.dir):
+        for n in dirs + files:
+            os.lchown(os.path.join(base, n), 1000, 1000)
+    os.chown(w.dir, 1000, 1000)
+    w.green("prove", "fast")
+
+
 @each(KINDS, "{0}: ten thousand files")
 def copy_many(w, kind):
     with_kind(w, kind)
