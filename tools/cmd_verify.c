@@ -18,29 +18,43 @@ enum {
 
 /* It proves the program, not a tier: who names one means another command. */
 static int
-verify_self(const struct opt_args *a, struct error *err)
+self_check(const struct command *c, const struct opt_args *a, struct error *err)
+{
+	size_t i;
+
+	if (a->noperands > 0)
+		return error_set(err, ERROR_USAGE,
+				 "verify: --prove takes no tier; `geonosis verify prove "
+				 "%.100s` watches the steps of one fail",
+				 a->operands[0]);
+	for (i = 0; i < c->nopts; i++)
+		if (a->values[i].set && i != VERIFY_PROVE)
+			return error_set(err, ERROR_USAGE,
+					 "verify: --prove stands alone: --%s means "
+					 "nothing to it",
+					 c->opts[i].name);
+	return 0;
+}
+
+static int
+verify_self(const struct command *c, const struct opt_args *a, struct error *err)
 {
 	struct buf why = BUF_INIT;
 	bool is_proven = false;
 	int code = EXIT_REFUSED;
 
-	if (a->noperands > 0) {
-		(void)error_set(err, ERROR_USAGE,
-				"verify: --prove takes no tier; `geonosis verify prove "
-				"%.100s` watches the steps of one fail",
-				a->operands[0]);
+	if (self_check(c, a, err) < 0)
 		goto out;
-	}
 	if (self_prove(&is_proven, &why, err) < 0)
 		goto out;
 	if (is_proven) {
 		(void)puts("PROVEN \xe2\x80\x94 a planted \"exit 3\" step reached the "
 			   "report and exited 1");
-		code = EXIT_GREEN;
+		code = cmd_flush(EXIT_GREEN);
 	} else {
 		(void)printf("NOT PROVEN \xe2\x80\x94 a planted \"exit 3\" step: %s\n",
 			     buf_text(&why));
-		code = EXIT_RED;
+		code = cmd_flush(EXIT_RED);
 	}
 out:
 	buf_release(&why);
@@ -108,7 +122,7 @@ cmd_verify(int argc, char *argv[])
 	if (args.help) {
 		code = cmd_usage(c);
 	} else if (args.values[VERIFY_PROVE].set) {
-		code = verify_self(&args, &err);
+		code = verify_self(c, &args, &err);
 	} else {
 		code = verify_tier(&args, &err);
 	}

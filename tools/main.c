@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The program: which command, and its exit code. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,6 +80,21 @@ main_fill_standard(void)
 		(void)close(fd);
 }
 
+/*
+ * A file that may not grow further (ulimit -f) is an error of write and not our end;
+ * and a caller that ignores SIGCHLD would have us wait in vain for whom we start.
+ */
+static void
+main_settle_signals(void)
+{
+	sigset_t blocked;
+
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigemptyset(&blocked);
+	(void)sigaddset(&blocked, SIGXFSZ);
+	(void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+}
+
 static int
 main_print(void (*fill)(struct buf *))
 {
@@ -142,6 +158,7 @@ main(int argc, char *argv[])
 	struct error err = ERROR_INIT;
 
 	main_fill_standard();
+	main_settle_signals();
 	if (argc < 2) {
 		(void)error_set(&err, ERROR_USAGE,
 				"no command: say what to do, as in `geonosis verify "

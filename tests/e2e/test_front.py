@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The front door: what is understood, what is refused, and in which words."""
+import json
 import os
+import resource
+import signal
 
-from harness import binary, each, eq, has, lacks, match, mis, test, until
+from harness import (appears, binary, each, eq, has, lacks, match, mis, patience, test, token,
+                     until)
 
 COMMANDS = ("verify", "gate", "hook", "doctor", "ratchet")
 OPTIONS = ("--report", "--jobs", "--only", "--keep-going", "--dry-run", "--json", "--retry-environment-failures", "--prove",
@@ -190,6 +194,67 @@ def prove_nowhere(w):
     eq(r.code, 2, "exit code (%r)" % r)
     lacks(r.out, "PROVEN —", "stdout")
     match(r.err, r"^geonosis: .+: .+", "stderr")
+
+
+@each(("--json", "--report", "--jobs"), "verify --prove with {0} is refused: it would mean nothing")
+def prove_alone(w, option):
+    w.refused("verify", "--prove", *([option] if option == "--json" else [option, "2"]),
+              needles=("--prove", option))
+
+
+@each((signal.SIGTERM, signal.SIGINT), "verify --prove that waits for a slot is ended by {0}, and leaves nothing")
+def prove_waits(w, signo):
+    w.env["GEONOSIS_HEAVY_SLOTS"] = "1"
+    tok = token()
+    holder = w.start("gate", "run", "--", *mis("sleep", tok).split())
+    appears(tok)
+    run = w.start("verify", "--prove")
+    until(lambda: json.loads(w.run("gate", "status", "--json").out)["waiting"], patience(10), "the wait")
+    run.signal(signo)
+    eq(run.wait(patience(10)).code, -signo, "exit code")
+    eq(os.listdir(w.env["TMPDIR"]), [], "what is left")
+    holder.signal(signal.SIGTERM)
+    holder.wait(patience(10))
+
+
+@test("verify --prove says why the program would not run")
+def prove_says_why(w):
+    r = w.run("verify", "--prove", env={"GEONOSIS_JOBS": "x"})
+    eq(r.code, 1, "exit code (%r)" % r)
+    match(r.out, r"\ANOT PROVEN — .*GEONOSIS_JOBS.*[^; ]\n\Z", "stdout")
+
+
+ANY = (("verify", "fast"), ("verify", "prove", "fast"), ("verify", "--prove"), ("gate", "run", "true"))
+
+
+@each([(a,) for a in ANY], "a caller that ignores SIGCHLD: {0}")
+def child_signal_ignored(w, args):
+    w.tiers(fast=[{"command": "[ ! -e p ] || { echo hit; exit 1; }",
+                   "proves": {"plant": "touch p", "expect": "hit"}}])
+    r = w.run(*args, before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    eq(r.code, 0, "exit code (%r)" % r)
+
+
+@each([(a,) for a in ANY], "files that may not grow (ulimit -f 0) are said, and kill nobody: {0}")
+def files_limited(w, args):
+    w.tiers(fast=["true"])
+    r = w.run(*args, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    if args[0] == "verify":
+        eq(r.code, 2, "exit code (%r)" % r)
+        has(r.err, "File too large", "stderr")
+    eq(os.listdir(w.env["TMPDIR"]), [], "what is left")
+    assert r.code >= 0, r
+
+
+@test("a step is ended by a file that grows past its limit, as without us")
+def step_files_limited(w):
+    w.tiers(fast=["true"], red=["exec head -c 9000000 /dev/zero >big"])
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8000000, 8000000))
+    w.green("fast", before=limit)
+    r = w.red("red", before=limit)
+    eq(w.report()["steps"][0]["exitCode"], 128 + signal.SIGXFSZ, "exit code (%r)" % r)
+    r = w.run("gate", "run", "--", "sh", "-c", "exec head -c 9000000 /dev/zero >big", before=limit)
+    eq(r.code, 128 + signal.SIGXFSZ, "gate run (%r)" % r)
 
 
 @test("a refusal is one line whatever it names: a repository's paths print no verdict and no escape")
