@@ -153,6 +153,38 @@ changes_fill(struct tree_key *k, const struct scan *s, const struct tree_inner *
 		qsort(k->changes, k->nchanges, sizeof(*k->changes), change_compare);
 }
 
+static bool
+has_link(const struct scan *s, size_t entry)
+{
+	return s->index.entries[entry].mode == INDEX_MODE_LINK &&
+	       s->walk.states[entry] == WALK_CLEAN;
+}
+
+static void
+links_fill(struct tree_key *k, const struct scan *s)
+{
+	const struct walk_result *w = &s->walk;
+	size_t room = 0, i;
+
+	for (i = 0; i < s->index.nentries + w->nitems; i++) {
+		const struct walk_item *item = NULL;
+		const char *path;
+
+		if (i < s->index.nentries) {
+			if (!has_link(s, i))
+				continue;
+			path = s->index.entries[i].path;
+		} else {
+			item = &w->items[i - s->index.nentries];
+			if (item->mode != INDEX_MODE_LINK || item->dropped)
+				continue;
+			path = item->path;
+		}
+		k->links = xgrow(k->links, k->nlinks + 1, &room, sizeof(*k->links));
+		k->links[k->nlinks++] = xstrdup(path);
+	}
+}
+
 static char *
 steal(char **s)
 {
@@ -242,6 +274,8 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 			scan_asked(&s, "HEAD's trees cannot be read here");
 		if (options->want_changes)
 			changes_fill(&k, &s, inner, options->want_unlisted);
+		if (options->want_changes && depth == 0)
+			links_fill(&k, &s);
 		/* Of an inner tree only whether there are any is asked. */
 		if (options->want_changes && depth > 0 && k.nchanges == 0 &&
 		    staged_ask(&s, &k.is_staged, err) < 0)
@@ -296,7 +330,10 @@ tree_key_release(struct tree_key *k)
 
 	for (i = 0; i < k->nchanges; i++)
 		free(k->changes[i].path);
+	for (i = 0; i < k->nlinks; i++)
+		free(k->links[i]);
 	free(k->changes);
+	free(k->links);
 	free(k->root);
 	free(k->git_dir);
 	free(k->common_dir);

@@ -70,6 +70,8 @@ struct tree_key {
 	char hex[DIGEST_HEX_SIZE];    /* of both: the key */
 	struct tree_change *changes;  /* disk against index, sorted bytewise by path */
 	size_t nchanges;
+	char **links;	 /* with `changes`: where links lie on disk; not those of */
+	size_t nlinks;	 /* repositories inside */
 	bool is_staged;	 /* of a submodule: the index holds what HEAD has not */
 	bool is_partial; /* a sparse checkout leaves something out */
 	uint8_t absent[DIGEST_SIZE]; /* the submodules not checked out; zeros: none */

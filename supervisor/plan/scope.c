@@ -16,6 +16,7 @@
 #include "git/repository.h"
 #include "ipc/buf.h"
 #include "ipc/mem.h"
+#include "supervisor/plan/aliases.h"
 #include "supervisor/plan/base_source.h"
 #include "supervisor/plan/cuts.h"
 #include "supervisor/project/affected.h"
@@ -30,6 +31,8 @@ struct finder {
 	char commits[2][DIGEST_HEX_SIZE];
 	const char *commit_list[2];
 	size_t ncommits;
+	struct alias_list
+	    aliases; /* of the scope's changes; from the working directory */
 	/* What the run that moved the mark left beside it; 1 where it is known. */
 	struct mark_parts parts;
 	int known_parts;
@@ -164,11 +167,51 @@ finder_find_base(struct finder *f)
 
 /* --- what differs --- */
 
+/* What a document or a version cut says elsewhere too is still no more than that. */
+static void
+finder_find_aliases(struct finder *f, const struct changed *c)
+{
+	struct alias_list *l = &f->aliases;
+	size_t i, n = 0;
+
+	aliases_find(f->rq->tree, (const char *const *)c->paths, c->npaths, l);
+	for (i = 0; i < l->nitems; i++) {
+		struct alias a = l->items[i];
+		char *path = a.path;
+
+		if (!f->s->is_cut[a.changed] &&
+		    !config_is_document(f->rq->config, f->s->changes[a.changed])) {
+			a.path = path_from(f->subdir, path);
+			l->items[n++] = a;
+		}
+		free(path);
+	}
+	l->nitems = n;
+}
+
+static int
+finder_find_cuts(struct finder *f)
+{
+	f->s->is_cut = xcalloc(f->s->nchanges, sizeof(*f->s->is_cut));
+	return cuts_find(
+	    &(struct cuts_question){
+		.repository = &f->repository,
+		.subdir = f->subdir,
+		.commits = f->commit_list,
+		.ncommits = f->ncommits,
+		.version_files = &f->rq->config->version_files,
+		.paths = (const char *const *)f->s->changes,
+		.npaths = f->s->nchanges,
+	    },
+	    f->s->is_cut, f->err);
+}
+
 static int
 finder_find_changes(struct finder *f)
 {
 	struct changed c = CHANGED_INIT;
 	struct error why = ERROR_INIT;
+	int rc = 0;
 	size_t i;
 
 	if (f->ncommits == 0)
@@ -183,21 +226,13 @@ finder_find_changes(struct finder *f)
 		f->s->changes[i] = path_from(f->subdir, c.paths[i]);
 	f->s->nchanges = c.npaths;
 	f->s->has_changes = true;
+	if (f->rq->needs_workspaces) {
+		rc = finder_find_cuts(f);
+		if (rc == 0)
+			finder_find_aliases(f, &c);
+	}
 	changed_release(&c);
-	if (!f->rq->needs_workspaces)
-		return 0;
-	f->s->is_cut = xcalloc(f->s->nchanges, sizeof(*f->s->is_cut));
-	return cuts_find(
-	    &(struct cuts_question){
-		.repository = &f->repository,
-		.subdir = f->subdir,
-		.commits = f->commit_list,
-		.ncommits = f->ncommits,
-		.version_files = &f->rq->config->version_files,
-		.paths = (const char *const *)f->s->changes,
-		.npaths = f->s->nchanges,
-	    },
-	    f->s->is_cut, f->err);
+	return rc;
 }
 
 /* --- key parts --- */
@@ -321,7 +356,8 @@ finder_select(struct finder *f, struct base_workspaces *base)
 {
 	struct scope *s = f->s;
 	const char *names[8];
-	struct change *changes = xcalloc(s->nchanges, sizeof(*changes));
+	size_t nchanges = s->nchanges + f->aliases.nitems;
+	struct change *changes = xcalloc(nchanges, sizeof(*changes));
 	struct affected answer = AFFECTED_INIT;
 	struct affected_input in = {
 		.tree = &s->workspaces,
@@ -329,7 +365,7 @@ finder_select(struct finder *f, struct base_workspaces *base)
 		.base = base->is_known ? &base->list : NULL,
 		.base_graph = base->is_known ? &base->graph : NULL,
 		.changes = changes,
-		.nchanges = s->nchanges,
+		.nchanges = nchanges,
 		.documents = (const char *const *)f->rq->config->documents.items,
 		.ndocuments = f->rq->config->documents.nitems,
 		.key_parts = names,
@@ -339,6 +375,8 @@ finder_select(struct finder *f, struct base_workspaces *base)
 
 	for (i = 0; i < s->nchanges; i++)
 		changes[i] = (struct change){ s->changes[i], s->is_cut[i] };
+	for (; i < nchanges; i++)
+		changes[i].path = f->aliases.items[i - s->nchanges].path;
 	in.nkey_parts = finder_differing_parts(f, names);
 	rc = affected_find(&in, &answer, f->err);
 	if (rc == 0)
@@ -471,6 +509,7 @@ scope_find(const struct scope_request *rq, struct scope *ret_scope, struct error
 		}
 	}
 	mark_parts_release(&f.parts);
+	alias_list_release(&f.aliases);
 	repository_release(&f.repository);
 	free(f.subdir);
 	if (rc < 0) {

@@ -204,6 +204,27 @@ changes_sort(const struct affected_input *in, const struct globs *documents,
 	a->documents_only = nreal == 0 && ndocuments > 0;
 }
 
+/* What a step reads of a workspace is also what lies in a workspace within. */
+static void
+outer_add(const struct workspace_list *l, struct edge_list *edges)
+{
+	size_t i;
+
+	for (i = 0; i < l->nitems; i++) {
+		char *path = xstrdup(l->items[i].path), *slash;
+
+		while ((slash = strrchr(path, '/')) != NULL) {
+			long outer;
+
+			*slash = '\0';
+			outer = workspace_list_find(l, path);
+			if (outer >= 0)
+				edge_list_add(edges, (size_t)outer, i);
+		}
+		free(path);
+	}
+}
+
 /* The edges of the tree, and those of the base between workspaces that still are. */
 static void
 graph_unite(const struct affected_input *in, struct graph *ret_graph)
@@ -214,6 +235,7 @@ graph_unite(const struct affected_input *in, struct graph *ret_graph)
 
 	for (i = 0; i < g->nedges; i++)
 		edge_list_add(&edges, g->edges[i].from, g->edges[i].to);
+	outer_add(in->tree, &edges);
 	g = in->base != NULL ? in->base_graph : NULL;
 	for (i = 0; g != NULL && i < g->nedges; i++) {
 		long from =
@@ -249,6 +271,24 @@ dependents_select(const struct affected_input *in, struct affected *a)
 	free(through);
 }
 
+/*
+ * What lies at the top, a config that all are checked by, may use what the root depends
+ * on; as a change there it reaches all.
+ */
+static void
+root_compare(const struct affected_input *in, struct affected *a)
+{
+	bool *set = xcalloc(a->nselections + 1, sizeof(*set));
+	size_t i;
+
+	edges_of_root(in->tree, set);
+	for (i = 0; i < a->nselections; i++)
+		if (set[i] && a->selections[i].why != WHY_NOT)
+			all_set(a, ALL_ROOT, "", in->tree->items[i].path,
+				" is reached, and the root depends on it");
+	free(set);
+}
+
 int
 affected_find(const struct affected_input *in, struct affected *ret_affected,
 	      struct error *err)
@@ -270,6 +310,7 @@ affected_find(const struct affected_input *in, struct affected *ret_affected,
 			" differs, or is not known");
 	changes_sort(in, &documents, &a);
 	dependents_select(in, &a);
+	root_compare(in, &a);
 	for (i = 0; a.all != ALL_NOT && i < a.nselections; i++)
 		if (a.selections[i].why == WHY_NOT)
 			a.selections[i].why = WHY_ALL;
@@ -292,7 +333,10 @@ affected_reason(const struct affected_input *in, const struct affected *a,
 		break;
 	case WHY_DEPENDS:
 		clean = shown(in->tree->items[s->through].path);
-		reason = xasprintf("depends on %s", clean);
+		reason = path_is_within(in->tree->items[s->through].path,
+					in->tree->items[workspace].path)
+			     ? xasprintf("%s lies in it", clean)
+			     : xasprintf("depends on %s", clean);
 		break;
 	case WHY_ALL:
 		return xstrdup(a->all_reason);

@@ -67,6 +67,7 @@ enum affected_all {
 	ALL_PATH,     /* a changed path is in no workspace */
 	ALL_GONE,     /* a workspace of the base is gone */
 	ALL_RENAMED,  /* a workspace of the base has another name */
+	ALL_ROOT,     /* the root depends on one that is selected */
 	ALL_OPAQUE, /* one lies in a repository that changed: its old name is not known */
 };
 
@@ -91,7 +92,7 @@ int affected_find(const struct affected_input *in, struct affected *ret_affected
 		  struct error *err);
 /*
  * Why a workspace is selected, as one line to be freed: `packages/a/x.js changed`,
- * `depends on packages/a`; NULL where it is not.
+ * `depends on packages/a`, `packages/a/b lies in it`; NULL where it is not.
  */
 char *affected_reason(const struct affected_input *in, const struct affected *a,
 		      size_t workspace);

@@ -219,17 +219,26 @@ add_real(struct finder *f, const struct workspace *w)
 	}
 }
 
+static void
+names_sort(struct finder *f)
+{
+	const struct workspace_list *l = f->list;
+	size_t i;
+
+	f->names = xreallocarray(NULL, l->nitems + 1, sizeof(*f->names));
+	for (i = 0; i < l->nitems; i++)
+		if (l->items[i].name[0] != '\0')
+			f->names[f->nnames++] = (struct name){ l->items[i].name, i };
+	qsort(f->names, f->nnames, sizeof(*f->names), name_compare);
+}
+
 void
 edges_find(const struct workspace_list *l, struct edge_list *into)
 {
 	struct finder f = { .list = l, .into = into };
 	size_t i;
 
-	f.names = xreallocarray(NULL, l->nitems + 1, sizeof(*f.names));
-	for (i = 0; i < l->nitems; i++)
-		if (l->items[i].name[0] != '\0')
-			f.names[f.nnames++] = (struct name){ l->items[i].name, i };
-	qsort(f.names, f.nnames, sizeof(*f.names), name_compare);
+	names_sort(&f);
 	for (f.from = 0; f.from < l->nitems; f.from++) {
 		const struct workspace *w = &l->items[f.from];
 
@@ -238,5 +247,21 @@ edges_find(const struct workspace_list *l, struct edge_list *into)
 		add_overrides(&f);
 		add_real(&f, w);
 	}
+	free(f.names);
+}
+
+void
+edges_of_root(const struct workspace_list *l, bool *set)
+{
+	struct edge_list found = EDGE_LIST_INIT;
+	struct finder f = { .list = l, .into = &found };
+	size_t i;
+
+	names_sort(&f);
+	for (i = 0; i < l->root.ndependencies; i++)
+		add_dependency(&f, &l->root.dependencies[i], "");
+	for (i = 0; i < found.nitems; i++)
+		set[found.items[i].to] = true;
+	free(found.items);
 	free(f.names);
 }

@@ -611,6 +611,67 @@ def inner_repository(w):
     lacks(p.run()[1].out, GREEN)
 
 
+LINKS = [
+    ("a link to a directory of it", "packages/c/src", "../a/src", "packages/a/src/x", "a b c"),
+    ("a link to a file of it", "packages/c/y", "../a/src/x", "packages/a/src/x", "a b c"),
+    ("a link to all of it", "packages/c/a", "../a", "packages/a/x", "a b c"),
+    ("a link to what lies around it", "packages/c/all", "../../packages", "packages/b/x", "b c"),
+    ("a link to another file of it", "packages/c/y", "../a/src/x", "packages/a/x", "a b"),
+    ("a link from the top", "shared", "packages/c", "packages/c/x", "a b c"),
+    ("a link from itself", "packages/c/y", "x", "packages/c/x", "c"),
+    ("a link that leads round", "packages/c/round", "..", "packages/c/x", "c"),
+    ("a link out of the tree", "packages/c/out", "/usr/share", "packages/a/x", "a b"),
+]
+
+
+@each(LINKS, "{0} shows what changes there")
+def links(w, name, link, target, changed, want):
+    p = Place(w, commit=False)
+    p.write("packages/a/src/x", "one\n")
+    os.symlink(target, os.path.join(p.dir, link))
+    p.commit()
+    p.marked()
+    p.write(changed, "two\n")
+    p.affected(want)
+
+
+@test("a link to a link, one that git does not know yet, and the loss of what they lead to")
+def links_of_links(w):
+    p = Place(w, commit=False)
+    p.workspace("d")
+    p.write("packages/a/src/x", "one\n")
+    os.symlink("../a/src", p.dir + "/packages/c/src")
+    p.commit()
+    os.symlink("../c/src/x", p.dir + "/packages/d/y")
+    p.ran("a b c d")
+    eq(p.mark(), None, "a mark over an untracked link")
+    p.commit()
+    p.ran("a b c d")
+    os.unlink(p.dir + "/packages/a/src/x")
+    p.affected("a b c d")
+    p.git("checkout", "-q", ".")
+    p.affected("")
+    os.unlink(p.dir + "/packages/c/src")
+    p.affected("c d")
+    p.git("checkout", "-q", ".")
+    p.write("packages/a/src/x.md", "a document\n")
+    p.affected("")
+
+
+@test("a workspace within another, and what the root depends on")
+def nested_and_root(w):
+    p = Place(w, commit=False)
+    p.write("package.json", '{"workspaces": ["packages/*", "packages/c/in/*"], "devDependencies": {"b": "*"}}\n')
+    p.workspace("d", path="packages/c/in/d")
+    p.commit()
+    p.ran("a b c d")
+    p.write("packages/c/in/d/x", "two\n")
+    has(p.affected("c d").out, "packages/c: packages/c/in/d lies in it")
+    p.git("checkout", "-q", ".")
+    p.write("packages/a/x", "two\n")
+    has(p.affected("a b c d").out, "packages/b is reached, and the root depends on it")
+
+
 @test("a merge that is not settled: no mark, and every path of it counts")
 def conflict(w):
     p = Place(w)
