@@ -252,6 +252,13 @@ def over_budget(w):
     eq("budgetMs" in w.report(), False, "budgetMs of a tier without one")
 
 
+@test("over the budget with --json: the WARN is on stderr, the events alone on stdout")
+def over_budget_json(w):
+    w.config({"verify": {"fast": ["sleep 0.1"]}, "budgets": {"fast": 1}})
+    r = w.green("fast", "--json")
+    eq((len(r.err.splitlines()), "D-042" in r.err, "D-042" in r.out), (1, True, False), "lines and words of stderr, of stdout")
+
+
 @each((("--jobs", ("--jobs", "3"), {}, 3), ("GEONOSIS_JOBS", (), {"GEONOSIS_JOBS": "2"}, 2), ("caps.heavy", ("--jobs", "9"), {}, 5),
        ("caps.heavy", (), {"GEONOSIS_JOBS": "7"}, 5)), "the budget line stands before the steps and names {0} ({3} jobs; {1} {2})")
 def budget_line(w, word, args, env, n):
