@@ -177,7 +177,7 @@ pipeline_require_work(struct pipeline *p, struct run_outcome *o)
 		return;
 	o->ok = false;
 	p->report.work_missing = untested;
-	pipeline_contradict(p);
+	pipeline_contradict(p, CONTRADICTION_FLAG);
 }
 
 static int
@@ -242,7 +242,7 @@ tell_job_end(void *ctx, size_t job, const struct result *r)
 
 	/* One that was cut off is not ok, and says nothing of the tree. */
 	if (r->state == RESULT_DONE && !r->ok && !r->interrupted)
-		pipeline_contradict(p);
+		pipeline_contradict(p, CONTRADICTION_STEP);
 	if (p->observer->job_end != NULL)
 		p->observer->job_end(p->observer->ctx, &p->view, job, r);
 }

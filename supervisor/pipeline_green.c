@@ -152,15 +152,39 @@ write_record(const struct pipeline *p)
 	free(flags);
 }
 
+/* Is there a record of this very tree, whatever flags it was made with? */
+static bool
+has_green_of_tree(const struct pipeline *p)
+{
+	struct record record = RECORD_INIT;
+	struct error ignored = ERROR_INIT;
+	char hex[DIGEST_HEX_SIZE];
+	bool is_of_tree;
+
+	if (!p->key.is_there || !record_read(p->tier->name, &record))
+		return false;
+	is_of_tree = key_with_flags(&p->key, p->tier->name, record.flags,
+				    p->request->version, hex, &ignored) == 0 &&
+		     strcmp(record.inputs, hex) == 0;
+	record_release(&record);
+	return is_of_tree;
+}
+
 void
-pipeline_contradict(const struct pipeline *p)
+pipeline_contradict(const struct pipeline *p, enum contradiction by)
 {
 	struct record record = RECORD_INIT;
 	struct error why = ERROR_INIT;
+	bool has_green;
 
-	if (!find_green(p, &record))
+	if (by == CONTRADICTION_STEP) {
+		has_green = has_green_of_tree(p);
+	} else {
+		has_green = find_green(p, &record);
+		record_release(&record);
+	}
+	if (!has_green)
 		return;
-	record_release(&record);
 	if (record_remove(p->tier->name, &why) < 0)
 		warn_wrapped(p, &why, "a green that no longer holds stays recorded");
 }

@@ -61,11 +61,16 @@ void pipeline_compute_key(struct pipeline *p);
 bool pipeline_is_green(const struct pipeline *p);
 /* Answer from the record: 1, the report is there; 0: it has to be run; -1. */
 int pipeline_replay(struct pipeline *p, struct error *err);
+enum contradiction {
+	CONTRADICTION_STEP, /* a step was red, which a run with other flags has too */
+	CONTRADICTION_FLAG  /* what a flag of this run asks for was not there */
+};
+
 /*
  * Something was red on the tree that the key is of: a green that is recorded of it does
  * not stand, whatever becomes of this run.
  */
-void pipeline_contradict(const struct pipeline *p);
+void pipeline_contradict(const struct pipeline *p, enum contradiction by);
 /* After a run: record a green, move the mark. */
 void pipeline_keep(struct pipeline *p, const struct run_outcome *o);
 

@@ -32,7 +32,10 @@ green_check(const struct opt_args *a, struct error *err)
 	return rc == 1 ? EXIT_GREEN : EXIT_RED;
 }
 
-/* The record's own flags: a green is one whatever it was asked with. */
+/*
+ * The record's own flags: a green is one whatever it was asked with; but not one that
+ * left workspaces out of which nobody has said that they are green.
+ */
 static int
 green_tier(const struct opt_args *a, struct error *err)
 {
@@ -53,7 +56,7 @@ green_tier(const struct opt_args *a, struct error *err)
 	if (key_compute(&config, tier->name, record.flags, GEONOSIS_VERSION, &key, err) <
 	    0)
 		code = EXIT_REFUSED;
-	else if (key.is_there && strcmp(key.hex, record.inputs) == 0)
+	else if (key.is_there && record.moves_mark && strcmp(key.hex, record.inputs) == 0)
 		code = EXIT_GREEN;
 	if (code == EXIT_GREEN)
 		(void)printf("green %s since %s\n", tier->name, record.finished_at);

@@ -131,9 +131,9 @@ key_add_directory(struct digest *d, const char *root, struct error *err)
 	return rc;
 }
 
-static int
-key_combine(struct key *k, const char *tier, const char *flags, const char *version,
-	    struct error *err)
+int
+key_with_flags(const struct key *k, const char *tier, const char *flags,
+	       const char *version, char ret_hex[DIGEST_HEX_SIZE], struct error *err)
 {
 	const char *const texts[] = { "geonosis key 1", version, tier, flags,
 				      k->tree.hex };
@@ -147,8 +147,7 @@ key_combine(struct key *k, const char *tier, const char *flags, const char *vers
 		digest_add_text(&d, k->parts[i], strlen(k->parts[i]));
 	if (key_add_directory(&d, k->tree.root, err) < 0)
 		return -1;
-	digest_end_hex(&d, k->hex);
-	k->is_there = true;
+	digest_end_hex(&d, ret_hex);
 	return 0;
 }
 
@@ -174,7 +173,10 @@ key_fill(struct key *k, const struct config *c, const char *tier, const char *fl
 	key_add_config(c, k->parts[KEY_PART_CONFIG]);
 	if (key_add_files(c, k->parts[KEY_PART_FILES], err) < 0)
 		return -1;
-	return key_combine(k, tier, flags, version, err);
+	if (key_with_flags(k, tier, flags, version, k->hex, err) < 0)
+		return -1;
+	k->is_there = true;
+	return 0;
 }
 
 int

@@ -330,6 +330,29 @@ def moves_not(w):
     eq(git(w, "rev-parse", "-q", "--verify", MARK, check=False), None, "mark after the answer")
 
 
+@test("green tier: no green of a tier that a run left workspaces of out over main, which nobody verified")
+def tier_over_main(w):
+    w.config({"verify": {"fast": [{"command": "test ! -e {workspace}/red", "per": "workspace"}]}})
+    w.write("package.json", '{"workspaces": ["p/*"]}')
+    w.write("p/a/package.json", '{"name": "a"}')
+    w.write("p/b/package.json", '{"name": "b"}')
+    w.write("p/b/red", "x")
+    w.repository()
+    git(w, "checkout", "-q", "-b", "topic")
+    w.write("p/a/x", "x")
+    git(w, "add", "-A")
+    git(w, "commit", "-q", "-m", "a")
+    w.green("fast", "--affected")
+    has(w.green("fast", "--affected").out, GREEN)
+    tool(w, "tier", "fast", code=1)
+    os.unlink(w.path("p/b/red"))
+    git(w, "commit", "-q", "-a", "-m", "b")
+    w.green("fast")
+    w.write("p/a/x", "y")
+    w.green("fast", "--affected")
+    tool(w, "tier", "fast")
+
+
 @test("no record of a run with --since or --only, of a red one, or of one whose steps changed the tree")
 def unrecorded(w):
     w.env["COUNT"] = w.beside("count")
@@ -368,6 +391,27 @@ def contradicted(w):
     w.red("fast", "--fresh")
     assert not w.exists(RECORD)
     reruns(w, code=1)
+
+
+@test("a red step takes away the green of the same tree with whatever flags, a flag's own demand only its own")
+def contradicted_by_others(w):
+    w.env["COUNT"] = w.beside("count")
+    w.config({"verify": {"fast": [COUNT, {"command": 'test ! -e "$FLAG"; echo SKIP', "runner": True}]}})
+    w.env["FLAG"] = w.beside("flag")
+    w.repository()
+    w.green("fast")
+    w.write("code.js", "x")
+    w.green("fast")
+    has(w.red("fast", "--require-work", "--fresh").both, "code.js")
+    replays(w)
+    w.config({"verify": {"fast": [COUNT, 'test ! -e "$FLAG"']}})
+    for args in (("--affected",), ("--require-work",), ("--only", "fast/2"), ("--since", "HEAD")):
+        w.green("fast", "--fresh")
+        replays(w)
+        w.write(w.beside("flag"), "")
+        w.red("fast", *args)
+        assert not w.exists(RECORD), args
+        os.unlink(w.beside("flag"))
 
 
 @test("what the key covers: a value, an unset one, a file, the config, the install; and what it does not")
