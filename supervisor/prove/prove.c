@@ -300,6 +300,7 @@ prove_run(struct prove *p, struct run_outcome *ret_outcome, struct error *err)
 		.scope = &p->scope,
 		.run_id = p->turn.id,
 		.log_dir_fd = -1,
+		.only = p->request->only,
 		.want_baseline = p->request->want_baseline,
 	};
 	char *logs = xasprintf("%s@prove", p->tier->name);

@@ -34,6 +34,7 @@ struct prover_setup {
 	const char *run_id;	   /* GEONOSIS_GATE_RUN */
 	const char *log_dir;	   /* path, for reports */
 	int log_dir_fd;		   /* -1: no logs */
+	const char *only;	   /* --only, or NULL */
 	bool want_baseline;
 };
 

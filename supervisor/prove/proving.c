@@ -62,24 +62,6 @@ proving_take_witness(struct proving *p, bool want_deep)
 	return proving_is_stopped(p) ? proving_stop(p) : 0;
 }
 
-static const struct job *
-proving_job(const struct proving *p, size_t i)
-{
-	return &p->setup->plan->jobs[p->order->first + i];
-}
-
-/* A workspace that the plant does not reach is none that the step could go red for. */
-static bool
-proving_reaches(const struct proving *p, const struct job *job)
-{
-	long w;
-
-	if (job->workspace == NULL || p->is_reached == NULL)
-		return true;
-	w = workspace_list_find(&p->setup->scope->workspaces, job->workspace);
-	return w < 0 || p->is_reached[w];
-}
-
 /* "2/3" of `full/4@2/3`; "" for the one job of a step. */
 static void
 proving_set_part(struct proving *p, const struct job *job)
@@ -178,10 +160,10 @@ proving_plant(struct proving *p)
 	proving_keep_changes(p, &changes);
 	if (changes.count == 0)
 		rc = proving_settle(p, PROOF_NOTHING_CHANGED);
-	else if (reach_find(p->setup->ground, p->setup->scope, &changes, &p->is_reached,
-			    &err) < 0 ||
-		 proving_write_changes(p, &changes, &err) < 0)
+	else if (proving_write_changes(p, &changes, &err) < 0)
 		rc = proving_trouble(p, &err);
+	else
+		rc = proving_find_targets(p, &changes);
 	changes_release(&changes);
 	return rc;
 }
@@ -204,8 +186,8 @@ proving_step(struct proving *p)
 	enum proof_reason worst = PROOF_NO_REASON;
 	size_t i;
 
-	for (i = 0; i < p->order->njobs; i++) {
-		const struct job *job = proving_job(p, i);
+	for (i = 0; i < p->ntargets; i++) {
+		const struct job *job = &p->targets[i];
 		const struct phase phase = {
 			.command = job->command,
 			.log_id = job->id,
@@ -215,7 +197,7 @@ proving_step(struct proving *p)
 		struct prover_share *saved = NULL;
 		enum proof_reason reason;
 
-		if (job->nothing != NULL || !proving_reaches(p, job))
+		if (job->nothing != NULL)
 			continue;
 		if (worst > PROOF_STAYED_GREEN) {
 			saved = xmalloc(sizeof(*saved));
@@ -302,6 +284,8 @@ proving_finish(struct proving *p)
 	if (p->proof->outcome != PROOF_NOT_PROVEN) {
 		for (i = 0; i < p->order->njobs; i++)
 			phase_drop_log(p, proving_job(p, i)->id);
+		for (i = 0; i < p->ntargets; i++)
+			phase_drop_log(p, p->targets[i].id);
 		p->share->log[0] = '\0';
 	}
 }

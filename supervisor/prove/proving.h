@@ -52,7 +52,9 @@ struct proving {
 	struct findings findings;      /* likewise */
 	struct witness before;
 	char *changed_file; /* what the plant changed, for steps; NULL before the plant */
-	bool *is_reached;   /* workspaces, by the plant; NULL: not known yet */
+	/* What the step runs as once it is planted; before that none. */
+	struct job *targets;
+	size_t ntargets;
 };
 
 /* --- proving_phase.c --- */
@@ -80,6 +82,15 @@ void text_put(char *to, size_t size, const char *text);
 int phase_run(struct proving *p, const struct phase *phase);
 /* Remove a log that nobody needs. */
 void phase_drop_log(const struct proving *p, const char *log_id);
+
+/* --- proving_targets.c --- */
+
+/* Job `i` of the step, as it was planned. */
+const struct job *proving_job(const struct proving *p, size_t i);
+/*
+ * The plant made these changes: find the targets.  0; -1: the verdict is settled.
+ */
+int proving_find_targets(struct proving *p, const struct changes *changes);
 
 /* --- proving.c --- */
 

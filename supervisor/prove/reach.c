@@ -32,17 +32,17 @@ reach_path(const struct ground *g, const char *path)
 }
 
 int
-reach_find(const struct ground *g, const struct scope *s, const struct changes *c,
-	   bool **ret_reached, struct error *err)
+reach_find(const struct ground *g, const struct scope *base, const struct scope *now,
+	   const struct changes *c, bool **ret_reached, struct error *err)
 {
-	size_t i, n = s->workspaces.nitems;
+	size_t i, n = now->workspaces.nitems;
 	struct change *changes = xcalloc(c->nkept + 1, sizeof(*changes));
 	char **paths = xcalloc(c->nkept + 1, sizeof(*paths));
 	struct affected_input in = {
-		.tree = &s->workspaces,
-		.tree_graph = &s->graph,
-		.base = &s->workspaces,
-		.base_graph = &s->graph,
+		.tree = &now->workspaces,
+		.tree_graph = &now->graph,
+		.base = &base->workspaces,
+		.base_graph = &base->graph,
 		.changes = changes,
 		.nchanges = c->nkept,
 	};

@@ -16,11 +16,12 @@
 /* A path from the top of the tree as one from the working directory: `../x` above it. */
 char *reach_path(const struct ground *g, const char *path);
 /*
- * *ret_reached has one item a workspace of the scope, and is the caller's.  The changes
- * are paths from the top of the tree.  A document is a change like any other here: the
- * step may be one that reads it.
+ * *ret_reached has one item a workspace that there is now, and is the caller's.  Of
+ * scopes only workspaces and graph are read: `base` has those before the change.  The
+ * changes are paths from the top of the tree.  A document is a change like any other
+ * here: the step may be one that reads it.
  */
-int reach_find(const struct ground *g, const struct scope *s, const struct changes *c,
-	       bool **ret_reached, struct error *err);
+int reach_find(const struct ground *g, const struct scope *base, const struct scope *now,
+	       const struct changes *c, bool **ret_reached, struct error *err);
 
 #endif

@@ -592,6 +592,68 @@ def workspaces(w):
     eq(w.bytes(w.beside("ran")), b"packages/core\npackages/ui\n", "what ran")
 
 
+def three_workspaces(w):
+    w.write("package.json", json.dumps({"workspaces": ["packages/*"]}))
+    w.write("packages/core/package.json", json.dumps({"name": "core"}))
+    w.write("packages/ui/package.json", json.dumps({"name": "ui"}))
+    w.write("packages/x1/package.json", json.dumps({"name": "x1"}))
+
+
+@each(KINDS, "{0}: a workspace that the plant took away is none that a run would notice anything in")
+def workspace_gone(w, kind):
+    with_kind(w, kind)
+    three_workspaces(w)
+    w.tiers(fast=[proves("rm -r packages/core", "gone", "[ -e {workspace}/package.json ] || { echo gone; exit 1; }",
+                         per="workspace"),
+                  proves("mv packages/core packages/kern", "ran packages/kern", "echo ran {workspace}; exit 1",
+                         per="workspace"),
+                  proves("mv packages/core packages/kern", "ran packages/core", "echo ran {workspace}; exit 1",
+                         per="workspace")])
+    w.repository()
+    r = w.red("prove", "fast")
+    eq([step(w, "fast/%d" % i)["outcome"] for i in (1, 2, 3)], ["not proven", "proven", "not proven"],
+       "outcomes (%r)" % r)
+    eq(step(w, "fast/1")["reason"], "stayed-green", "reason")
+    has(line(r, "fast/2"), "(packages/kern)")
+    eq([n for n in os.listdir(w.path(".geonosis/logs/fast@prove")) if not n.startswith("fast-3@")], [],
+       "logs of what is proven")
+
+
+@each(KINDS, "{0}: the step runs over a workspace that the plant made, unless it leaves it out")
+def workspace_new(w, kind):
+    with_kind(w, kind)
+    three_workspaces(w)
+    plant = "mkdir packages/%s; echo '{\"name\": \"new\"}' >packages/%s/package.json"
+    bad = "case {workspace} in packages/x2|packages/new*) echo bad {workspace}; exit 1; esac"
+    w.tiers(fast=[proves(plant % ("new", "new"), "bad packages/new", bad, per="workspace"),
+                  proves(plant % ("x2", "x2"), "bad", bad, per="workspace", exclude=["packages/x*"]),
+                  proves(plant % ("'new one'", "'new one'"), "bad packages/new one",
+                         bad.replace("packages/new*", "'packages/new one'"), per="workspace")])
+    w.repository()
+    r = w.red("prove", "fast")
+    eq([step(w, "fast/%d" % i)["outcome"] for i in (1, 2, 3)], ["proven", "not proven", "proven"],
+       "outcomes (%r)" % r)
+    r = w.red("prove", "fast", "--only", "fast/1@packages/ui")
+    eq(step(w, "fast/1@packages/ui")["reason"], "stayed-green", "reason (%r)" % r)
+
+
+@test("a dependency that the plant made counts")
+def workspace_dependency(w):
+    three_workspaces(w)
+    w.tiers(fast=[proves("echo x >packages/core/bad; echo '{\"name\": \"ui\", \"dependencies\": {\"core\": \"*\"}}' "
+                         ">packages/ui/package.json; rm packages/ui/none 2>/dev/null; :", "ui sees",
+                         "[ {workspace} != packages/ui ] || { echo ui sees; exit 1; }", per="workspace")])
+    w.green("prove", "fast")
+
+
+@test("workspaces that cannot be read after the plant: a run would be refused, and the step not run")
+def workspace_broken(w):
+    three_workspaces(w)
+    w.tiers(fast=[proves("echo '{' >packages/core/package.json", "hit", "echo hit; exit 1", per="workspace")])
+    r = w.red("prove", "fast")
+    has(line(r, "fast/1"), "packages/core/package.json:")
+
+
 # ------------------------------------------------------------------ the front
 
 @test("--json: one object a line, and the end is the report")

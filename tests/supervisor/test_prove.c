@@ -290,7 +290,7 @@ Test(prove_reach, workspaces)
 		bool *reached = NULL;
 
 		changes_add(&changes, rows[i].path);
-		cr_assert(reach_find(&g, &s, &changes, &reached, &err) == 0, "%s",
+		cr_assert(reach_find(&g, &s, &s, &changes, &reached, &err) == 0, "%s",
 			  err.text);
 		for (size_t k = 0; k < 3; k++)
 			cr_expect(reached[k] == rows[i].want[k], "%s reaches %s",
