@@ -11,6 +11,7 @@
 #define IPC_PROCESS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "ipc/buf.h"
@@ -34,5 +35,7 @@ int process_ask(const struct process_question *q, struct buf *ret_answer,
 
 /* The parent of a process; 0 where that cannot be told, or the process is dead. */
 pid_t process_parent(pid_t pid);
+/* In which pids are what they are for us; 0 where that cannot be told. */
+uint64_t process_pid_namespace(void);
 
 #endif

@@ -279,66 +279,67 @@ shm_lock_patient(int fd, int64_t at, int patience_ms)
 	return -1;
 }
 
-/* Does this fdinfo tell of a lock on that byte? */
-static bool
-shm_fdinfo_has_lock(const char *path, int64_t at)
+/* Which of the bytes does this fdinfo tell of as locked? */
+static void
+shm_fdinfo_locks(const char *path, int64_t at, size_t n, bool held[])
 {
-	char line[512], want[64];
-	bool found = false;
 	FILE *f = fopen(path, "re");
+	char line[512];
+	int64_t first, last;
 
 	if (f == NULL)
-		return false;
-	(void)snprintf(want, sizeof(want), " %" PRId64 " %" PRId64, SHM_LOCK_BASE + at,
-		       SHM_LOCK_BASE + at);
-	while (!found && fgets(line, sizeof(line), f) != NULL)
-		found = strncmp(line, "lock:", 5) == 0 && strstr(line, want) != NULL;
+		return;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		/* lock: 1: OFDLCK ADVISORY WRITE <pid> <device>:<inode> <first> <last> */
+		if (sscanf(line, "lock: %*s %*s %*s %*s %*s %*s %" SCNd64 " %" SCNd64,
+			   &first, &last) != 2)
+			continue;
+		first -= SHM_LOCK_BASE + at;
+		if (first >= 0 && (uint64_t)first < n)
+			held[first] = true;
+	}
 	(void)fclose(f);
-	return found;
 }
 
-/* Has that process such a descriptor of the file with this lock? */
-static bool
-shm_process_has_lock(const char *pid, const struct stat *file, int64_t at)
+void
+shm_process_locks(int fd, int32_t pid, int64_t at, size_t n, bool held[])
 {
-	char path[600];
+	struct stat file, st;
 	struct dirent *d;
-	struct stat st;
-	bool found = false;
+	char path[600];
 	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "/proc/%s/fd", pid);
-	dir = opendir(path);
+	(void)snprintf(path, sizeof(path), "/proc/%" PRId32 "/fd", pid);
+	dir = fstat(fd, &file) < 0 ? NULL : opendir(path);
 	if (dir == NULL)
-		return false;
-	while (!found && (d = readdir(dir)) != NULL) {
+		return;
+	while ((d = readdir(dir)) != NULL) {
 		if (fstatat(dirfd(dir), d->d_name, &st, 0) < 0 ||
-		    st.st_ino != file->st_ino || st.st_dev != file->st_dev)
+		    st.st_ino != file.st_ino || st.st_dev != file.st_dev)
 			continue;
-		(void)snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, d->d_name);
-		found = shm_fdinfo_has_lock(path, at);
+		(void)snprintf(path, sizeof(path), "/proc/%" PRId32 "/fdinfo/%s", pid,
+			       d->d_name);
+		shm_fdinfo_locks(path, at, n, held);
 	}
 	(void)closedir(dir);
-	return found;
 }
 
 int32_t
 shm_lock_owner(int fd, int64_t at)
 {
 	struct dirent *d;
-	struct stat file;
+	bool is_owner = false;
 	int32_t pid = 0;
-	DIR *dir;
+	DIR *dir = opendir("/proc");
 
-	if (fstat(fd, &file) < 0)
-		return 0;
-	dir = opendir("/proc");
 	if (dir == NULL)
 		return 0;
-	while (pid == 0 && (d = readdir(dir)) != NULL)
-		if (isdigit((unsigned char)d->d_name[0]) &&
-		    shm_process_has_lock(d->d_name, &file, at))
-			pid = (int32_t)strtol(d->d_name, NULL, 10);
+	while (!is_owner && (d = readdir(dir)) != NULL) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		pid = (int32_t)strtol(d->d_name, NULL, 10);
+		shm_process_locks(fd, pid, at, 1, &is_owner);
+	}
 	(void)closedir(dir);
-	return pid;
+	return is_owner ? pid : 0;
 }

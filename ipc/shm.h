@@ -72,5 +72,10 @@ int shm_lock_patient(int fd, int64_t at, int patience_ms);
  * /proc; 0 where none can be seen.  Slow: for messages only.
  */
 int32_t shm_lock_owner(int fd, int64_t at);
+/*
+ * Which of the `n` bytes from `at` on are locked by descriptions that the process has
+ * descriptors of, from /proc; nothing is written where that cannot be seen.
+ */
+void shm_process_locks(int fd, int32_t pid, int64_t at, size_t n, bool held[]);
 
 #endif

@@ -190,6 +190,14 @@ struct slot_inside slots_inside(struct slots *s);
 struct slot_inside slot_token_check(const char *segment, const char *token);
 
 /*
+ * The hold inside of which a process runs, as its descriptors have it: the innermost that
+ * it has a copy of and did not ask for itself, or one of its own that is exclusive.  A
+ * worker has that of its job, a command of `gate run` that of its caller.  False where
+ * there is none, or none that can be seen.
+ */
+bool slot_token_of_process(const char *segment, int32_t pid, char text[SLOT_TOKEN_SIZE]);
+
+/*
  * Change the budget of a segment that exists: 1; 0 where there is none.  Raising
  * grants at once, lowering drains.
  */

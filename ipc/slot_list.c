@@ -8,6 +8,7 @@
 #include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
+#include "ipc/process.h"
 #include "ipc/shm.h"
 #include "ipc/slot_seat.h"
 
@@ -21,7 +22,7 @@ slot_info_name(struct slot_info *info, const struct table_name *name)
 	info->since_ms = name->since_ms;
 	info->directory = xstrdup(name->text);
 	info->label = xstrdup(name->text + strlen(name->text) + 1);
-	info->is_foreign = name->pid_namespace != seat_pid_namespace();
+	info->is_foreign = name->pid_namespace != process_pid_namespace();
 	if (!info->is_foreign && name->pid > 0 &&
 	    seat_start_ticks(name->pid, &state) == name->start_ticks)
 		info->is_stopped = state == 'T' || state == 't';

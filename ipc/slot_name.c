@@ -7,24 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ipc/fd.h"
+#include "ipc/process.h"
 #include "ipc/shm.h"
 
 static off_t
 name_offset(unsigned i)
 {
 	return TABLE_NAMES_AT + (off_t)i * (off_t)sizeof(struct table_name);
-}
-
-uint64_t
-seat_pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : (uint64_t)st.st_ino;
 }
 
 uint64_t
@@ -227,4 +219,57 @@ slot_token_check(const char *segment, const char *token)
 	}
 	fd_close(&fd);
 	return in;
+}
+
+/* Did that process, as we know it, ask for the hold? */
+static bool
+hold_is_of(int fd, const struct table *t, unsigned i, int32_t pid)
+{
+	struct table_name name;
+
+	return seat_name_read(fd, i, t->entries[i].ticket, &name) && name.pid == pid &&
+	       name.pid_namespace == process_pid_namespace();
+}
+
+static int
+hold_of_process(int fd, const struct table *t, int32_t pid)
+{
+	bool has[TABLE_CAPACITY] = { false };
+	int found = -1;
+
+	shm_process_locks(fd, pid, TABLE_ENTRY, t->header.used, has);
+	for (unsigned i = 0; i < t->header.used; i++) {
+		const struct table_entry *e = &t->entries[i];
+
+		if (!has[i] || e->state != TABLE_HELD || e->flags == TABLE_LIGHT ||
+		    (e->flags != TABLE_EXCLUSIVE && hold_is_of(fd, t, i, pid)))
+			continue;
+		/* What is further inside was asked for later. */
+		if (found < 0 || e->ticket > t->entries[found].ticket)
+			found = (int)i;
+	}
+	return found;
+}
+
+bool
+slot_token_of_process(const char *segment, int32_t pid, char text[SLOT_TOKEN_SIZE])
+{
+	struct error ignored = ERROR_INIT;
+	char name[SHM_NAME_SIZE];
+	struct table t;
+	int fd = -1;
+	int i = -1;
+
+	if (shm_attach(segment == NULL ? shm_name_default(name) : segment, false, &fd,
+		       &ignored) != 1)
+		return false;
+	if (table_check(&t, seat_read(fd, &t)) == TABLE_SOUND) {
+		table_clean(&t);
+		i = hold_of_process(fd, &t, pid);
+	}
+	if (i >= 0)
+		(void)snprintf(text, SLOT_TOKEN_SIZE, "%" PRIu64 ":%d:%" PRIu64,
+			       shm_inode(fd), i, t.entries[i].ticket);
+	fd_close(&fd);
+	return i >= 0;
 }

@@ -14,6 +14,7 @@
 #include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
+#include "ipc/process.h"
 #include "ipc/shm.h"
 
 enum {
@@ -342,7 +343,7 @@ seat_open(const struct slots_config *config, bool is_private, struct slots **ret
 	s->next_ms = -1;
 	s->budget = seat_budget(config);
 	s->heavy = config->heavy;
-	s->pid_namespace = seat_pid_namespace();
+	s->pid_namespace = process_pid_namespace();
 	s->pid = getpid();
 	s->start_ticks = seat_start_ticks(s->pid, NULL);
 	s->directory =

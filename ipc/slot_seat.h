@@ -107,7 +107,6 @@ bool seat_name_read(int fd, unsigned i, uint64_t ticket, struct table_name *ret_
 void seat_name_write(const struct slot *r);
 /* Field 22 of /proc/<pid>/stat and its state letter; 0: not to be seen. */
 uint64_t seat_start_ticks(int32_t pid, char *ret_state);
-uint64_t seat_pid_namespace(void);
 
 /* The live hold that a token means, or -1. */
 int seat_token_find(int fd, const struct table *t, const char *text);

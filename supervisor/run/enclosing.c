@@ -41,9 +41,9 @@ segment_is_held(const char *segment)
 	return is_held;
 }
 
-/* What the process was started with; NULL where that is not told, or not live. */
+/* Of what the process was started with; NULL where that is not told, or not live. */
 static char *
-process_token(pid_t pid, const char *segment)
+environment_token(pid_t pid, const char *segment)
 {
 	static const char variable[] = ENCLOSING_VARIABLE "=";
 	struct error ignored = ERROR_INIT;
@@ -66,23 +66,31 @@ process_token(pid_t pid, const char *segment)
 	return token;
 }
 
+static char *
+process_token(pid_t pid, const char *segment)
+{
+	char text[SLOT_TOKEN_SIZE];
+
+	/* Before its environment: a worker has that of its whole run. */
+	if (slot_token_of_process(segment, pid, text))
+		return xstrdup(text);
+	return environment_token(pid, segment);
+}
+
 char *
 enclosing_token(const char *segment)
 {
 	const char *own = getenv(ENCLOSING_VARIABLE);
 	char *token = NULL;
-	pid_t pid = getpid();
+	pid_t pid;
 	int i;
 
 	if (own != NULL && token_is_live(segment, own))
 		return xstrdup(own);
 	if (!segment_is_held(segment))
 		return NULL;
-	for (i = 0; i < ENCLOSING_DEPTH_MAX && token == NULL; i++) {
-		pid = process_parent(pid);
-		if (pid <= 1)
-			break;
+	for (i = 0, pid = getpid(); i < ENCLOSING_DEPTH_MAX && pid > 0 && token == NULL;
+	     i++, pid = process_parent(pid))
 		token = process_token(pid, segment);
-	}
 	return token;
 }

@@ -54,7 +54,7 @@ process_is_ancestor(pid_t ancestor)
 	pid_t pid = getpid();
 	int i;
 
-	for (i = 0; i < TURN_ANCESTORS_MAX && pid > 1; i++) {
+	for (i = 0; i < TURN_ANCESTORS_MAX && pid > 0; i++) {
 		if (pid == ancestor)
 			return true;
 		pid = process_parent(pid);
@@ -62,51 +62,60 @@ process_is_ancestor(pid_t ancestor)
 	return false;
 }
 
+/* Who has the turn, as its note says. */
+struct holder {
+	pid_t pid;
+	char id[TURN_ID_SIZE];
+	uint64_t pid_namespace; /* 0: not said */
+};
+
 /* Is the holder one of the runs that we are inside of? */
 static bool
-holder_encloses_us(const char *id, pid_t pid)
+holder_encloses_us(const struct holder *h)
 {
-	if (strlen(id) == TURN_ID_SIZE - 1 && strstr(turn_outer_chain(), id) != NULL)
+	if (strlen(h->id) == TURN_ID_SIZE - 1 &&
+	    strstr(turn_outer_chain(), h->id) != NULL)
 		return true;
-	return pid > 1 && process_is_ancestor(pid);
+	/* Elsewhere, as in a container that shares the directory, its number is not that
+	 * of a process around us. */
+	return h->pid > 0 && h->pid_namespace != 0 &&
+	       h->pid_namespace == process_pid_namespace() && process_is_ancestor(h->pid);
 }
 
-static void
-turn_read_holder(int fd, char id[TURN_ID_SIZE], pid_t *ret_pid)
+static struct holder
+turn_read_holder(int fd)
 {
 	char note[LOCK_NOTE_MAX];
+	struct holder h = { 0 };
 	int pid = 0;
 
 	lock_read_note(fd, note);
-	id[0] = '\0';
-	if (sscanf(note, "%d %16[0-9a-f]", &pid, id) < 1 || pid < 0)
-		pid = 0;
-	*ret_pid = pid;
+	(void)sscanf(note, "%d %16[0-9a-f] %" SCNu64, &pid, h.id, &h.pid_namespace);
+	h.pid = pid > 0 ? pid : 0;
+	return h;
 }
 
 static int
 turn_wait(struct turn *t, const char *tier, struct signals *signals, turn_wait_fn *tell,
 	  void *ctx, struct error *err)
 {
-	char id[TURN_ID_SIZE];
 	bool told = false;
-	pid_t pid;
 	int rc;
 
 	while ((rc = lock_try(t->fd, err)) == 0) {
 		struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
+		struct holder h = turn_read_holder(t->fd);
 		int signo;
 
-		turn_read_holder(t->fd, id, &pid);
-		if (holder_encloses_us(id, pid))
+		if (holder_encloses_us(&h))
 			return error_set(err, ERROR_USAGE,
 					 "verify %s: this run was started by a step of "
 					 "the run of the same tier in the same "
 					 "directory (pid %ld), and would wait for "
 					 "itself; run another tier in that step",
-					 tier, (long)pid);
+					 tier, (long)h.pid);
 		if (!told)
-			tell(ctx, tier, pid);
+			tell(ctx, tier, h.pid);
 		told = t->waited = true;
 		(void)poll(&fd, 1, TURN_TICK_MS);
 		signo = signals_read(signals);
@@ -131,7 +140,8 @@ turn_take(struct turn *t, const char *tier, struct signals *signals, turn_wait_f
 		turn_release(t);
 		return rc;
 	}
-	(void)snprintf(note, sizeof(note), "%ld %s", (long)getpid(), t->id);
+	(void)snprintf(note, sizeof(note), "%ld %s %" PRIu64, (long)getpid(), t->id,
+		       process_pid_namespace());
 	lock_write_note(t->fd, note);
 	return 0;
 }

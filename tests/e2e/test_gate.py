@@ -10,7 +10,7 @@ import struct
 import termios
 import time
 
-from harness import (REPORT, between, binary, each, eq, has, lacks, match, mis, misbehave, patience,
+from harness import (REPORT, Running, Skip, between, binary, each, eq, has, lacks, match, mis, misbehave, patience,
                      sanitized, test, token, until, with_mark, with_token)
 from terminal import Terminal, ended, program
 
@@ -784,7 +784,20 @@ def nested_scrubbed(w):
     r = w.green("outer", env=ONE, secs=40)
     has("\n".join(w.tail("outer/2")), "budget: 1 job (the slots of the step around it)")
     has("\n".join(w.tail("outer/3")), "--exclusive: this runs inside a step that holds 1 slot")
-    eq(w.run("gate", "run", "--", "sh", "-c", scrub + "gate run --timeout 5 -- echo deep", env=ONE).out, "deep\n", "in gate run (%r)" % r)
+    for words in (["sh", "-c", scrub + "gate run --timeout 5 -- echo deep"], ["sh", "-c", "exec " + scrub + "gate run --timeout 5 -- echo deep"],
+                  shlex.split(scrub + "gate run --timeout 5 -- echo deep")):
+        r = w.run("gate", "run", "--", *words, env=ONE)
+        eq((r.code, r.out), (0, "deep\n"), "in gate run (%r)" % r)
+
+
+@test("nested with an environment that was scrubbed in the step's very shell: the step's slots are those of its worker")
+def nested_scrubbed_shell(w):
+    scrub = "exec " + SCRUBBED % (w.env["HOME"], w.segment, w.mark, shlex.quote(binary()))
+    deep = scrub + "gate run --timeout 5 -- echo deep"
+    w.tiers(outer=[deep, {"parallel": [deep, deep, {"command": deep, "slots": 0}]}])
+    for flags in ([], ["--exclusive"]):
+        w.green("outer", "--jobs", "4", *flags, env=ONE, secs=40)
+    eq(w.run("gate", "run", "--", binary(), "verify", "outer", "--jobs", "4", env=ONE, secs=40).code, 0, "in gate run")
 
 
 @test("nested runs share what the step holds, and go on while an exclusive one waits for them")
@@ -1007,6 +1020,7 @@ SELF = (("directly", {"fast": ["SELF fast"]}), ("through another tier", {"fast":
         ("through gate run", {"fast": ["GATE gate run -- SELF fast"]}),
         ("scrubbed", {"fast": ["SCRUB fast"]}), ("scrubbed, through another tier", {"fast": ["SCRUB mid"], "mid": ["SCRUB fast"]}),
         ("from a session of its own", {"fast": ["setsid -w SELF fast"]}),
+        ("scrubbed in its very shell", {"fast": ["exec SCRUB fast"]}),
         ("by another name of the directory", {"fast": ["cd link && SELF fast"]}))
 
 
@@ -1029,6 +1043,34 @@ def own_tier(w, _, tiers):
     eq(bad[0]["exitCode"] in (1, 2), True, "exit code of the step")
     if len(tiers) == 1:
         eq(bad[0]["exitCode"], 2, "exit code of the step")
+
+
+@test("a run that is pid 1 of its namespace knows itself: its step that was scrubbed is refused, and waits for nothing")
+def own_tier_as_init(w):
+    w.tiers(fast=["exec " + SCRUBBED % (w.env["HOME"], w.segment, w.mark, shlex.quote(binary())) + "verify fast"])
+    r = w.shell('unshare -rpf --mount-proc true || exit 99; exec unshare -rpf --mount-proc "$0" verify fast', env=TWO)
+    if r.code == 99:
+        raise Skip("no pid namespace: " + r.err.strip())
+    eq((r.code, w.step()["exitCode"]), (1, 2), "codes (%r)" % r)
+    has(r.out, "(pid 1), and would wait for itself")
+
+
+@test("two runs in pid namespaces of their own, in one directory: numbers that are alike are not taken for an ancestor")
+def two_namespaces(w):
+    on, go = w.beside("on"), w.beside("go")
+    w.tiers(fast=[mis("touch", on, "await", go, "exit", 0)])
+    r = w.shell("unshare -rpf --mount-proc true")
+    if r.code:
+        raise Skip("no pid namespace: " + r.err.strip())
+    inside = ["-rpf", "--mount-proc", "--kill-child", "sh", "-c", '"$0" verify fast; exit $?', binary()]
+    first = Running(w, ["unshare", *inside], env=TWO)
+    until(lambda: os.path.exists(on), 20, "the first run")
+    # Its pid there is that of the second's own parent, or of the second itself.
+    second = Running(w, ["unshare", *inside], env=TWO)
+    until(lambda: second.out or second.ended(), 20, "the second run to say something")
+    match(second.out, r'^wait: for the run of "fast" in this directory')
+    open(go, "w").close()
+    eq((first.wait(20).code, second.wait(20).code), (0, 0), "exit codes")
 
 
 @test("the same tier in another directory, and another tier in the same one, run inside a step")

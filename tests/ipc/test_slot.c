@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "actor.h"
@@ -433,6 +434,59 @@ Test(slot, a_token_is_checked_against_the_segment, .timeout = 20)
 	cr_assert_not(slot_token_check(actor_segment(), token).is_live,
 		      "its entry is somebody else's now");
 	slots_free(s);
+}
+
+/* A copy of all our descriptors, for as long as the pipe is open. */
+static pid_t
+fork_copy(int ret_end[2])
+{
+	pid_t pid;
+	char c;
+
+	cr_assert_eq(pipe(ret_end), 0);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		(void)close(ret_end[1]);
+		(void)!read(ret_end[0], &c, 1);
+		_exit(0);
+	}
+	return pid;
+}
+
+Test(slot, is_known_by_who_has_its_descriptor, .timeout = 20)
+{
+	char token[SLOT_TOKEN_SIZE], text[SLOT_TOKEN_SIZE] = "untouched";
+	const char *segment = actor_segment();
+	struct slots *s = actor_seat(4);
+	struct slot_wish wish = { .want = 2 };
+	struct error err = ERROR_INIT;
+	struct slot *outer, *inner;
+	int end[2];
+	pid_t pid;
+
+	cr_expect_not(slot_token_of_process(segment, getpid(), text), "there is none");
+	outer = ask(s, 1, 1);
+	cr_expect_not(slot_token_of_process(segment, getpid(), text),
+		      "who asked runs in none of its own");
+	cr_expect_str_eq(text, "untouched");
+	slot_release(outer);
+	outer = ask_exclusive(s, NULL);
+	wish.inside = outer;
+	cr_assert_eq(slot_request(s, &wish, &inner, &err), 0);
+	cr_assert(slot_token_of_process(segment, getpid(), text));
+	cr_expect_str_eq(text, slot_token(outer, token), "but in an exclusive one");
+	pid = fork_copy(end);
+	cr_assert(slot_token_of_process(segment, pid, text));
+	cr_expect_str_eq(text, slot_token(inner, token), "the innermost");
+	slot_release(inner);
+	cr_assert(slot_token_of_process(segment, pid, text));
+	cr_expect_str_eq(text, slot_token(outer, token), "that is still held");
+	slots_free(s);
+	cr_expect_not(slot_token_of_process(segment, pid, text), "a copy is no hold");
+	(void)close(end[0]);
+	(void)close(end[1]);
+	cr_expect_eq(waitpid(pid, NULL, 0), pid);
 }
 
 Test(slot, names_who_holds_and_who_waits, .timeout = 20)

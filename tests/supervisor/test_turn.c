@@ -3,8 +3,10 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 
 #include "ipc/fd.h"
 #include "ipc/lock.h"
+#include "ipc/process.h"
 #include "tests/helper/scratch.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -215,7 +218,8 @@ Test(turn, taken_where_it_is_free)
 	expect_is_taken();
 	note = scratch_read(LOCK);
 	cr_assert_not_null(note);
-	(void)snprintf(want, sizeof(want), "%ld %s\n", (long)getpid(), t.id);
+	(void)snprintf(want, sizeof(want), "%ld %s %" PRIu64 "\n", (long)getpid(), t.id,
+		       process_pid_namespace());
 	cr_expect_eq(strncmp(note, want, strlen(want)), 0, "%s", note);
 	free(note);
 	turn_release(&t);
@@ -384,6 +388,46 @@ Test(turn, known_by_its_ancestors)
 	cr_expect_eq(waitpid(pid, &status, 0), pid);
 	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child of the holder");
 	turn_release(&t);
+}
+
+/* A number of another pid namespace is that of nobody around us. */
+Test(turn, numbers_are_of_their_own_namespace)
+{
+	uint64_t here = process_pid_namespace();
+	const struct {
+		const char *name;
+		pid_t pid;
+		uint64_t pid_namespace;
+		bool refused;
+	} cases[] = {
+		{ "an ancestor", getppid(), here, true },
+		{ "an ancestor's number elsewhere", getppid(), here + 1, false },
+		{ "who did not say where", getppid(), 0, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char note[LOCK_NOTE_MAX];
+		struct told told = { 0 };
+		struct error err = ERROR_INIT;
+		struct holder h;
+		struct turn t;
+
+		(void)snprintf(note, sizeof(note), "%ld 00000000000000aa %" PRIu64,
+			       (long)cases[i].pid, cases[i].pid_namespace);
+		h = holder_new(note);
+		if (cases[i].refused) {
+			expect_refused(cases[i].name);
+			holder_end(&h);
+			continue;
+		}
+		told.let = &h;
+		turn_init(&t);
+		cr_expect_eq(turn_take(&t, "fast", &signals, tell, &told, &err), 0,
+			     "%s: %s", cases[i].name, err.text);
+		cr_expect_eq(told.times, 1, "%s", cases[i].name);
+		turn_release(&t);
+		cr_expect_eq(waitpid(h.pid, NULL, 0), h.pid);
+	}
 }
 
 /* --- where turns cannot be taken --- */
