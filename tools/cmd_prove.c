@@ -58,7 +58,9 @@ tell_wait(void *ctx, const struct prove_view *v, size_t step, const char *reason
 	if (t->is_json)
 		proof_event_wait(v, step, reason, &t->line);
 	else
-		lines_wait(&t->line, &v->plan->jobs[v->steps[step].first], reason);
+		lines_wait(&t->line,
+			   step != SIZE_MAX ? &v->plan->jobs[v->steps[step].first] : NULL,
+			   reason);
 	teller_flush(t);
 }
 

@@ -188,7 +188,8 @@ proof_event_wait(const struct prove_view *v, size_t step, const char *reason,
 {
 	struct json_object *o = event_new("wait");
 
-	js_add_string(o, "id", proof_step_id(v, step));
+	if (step != SIZE_MAX)
+		js_add_string(o, "id", proof_step_id(v, step));
 	js_add_string(o, "reason", reason);
 	event_end(o, out);
 }

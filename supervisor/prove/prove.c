@@ -321,6 +321,45 @@ prove_run(struct prove *p, struct run_outcome *ret_outcome, struct error *err)
 	return rc;
 }
 
+/* --- the turn --- */
+
+static void
+tell_turn_wait(void *ctx, const char *name, pid_t pid)
+{
+	const struct prove *p = ctx;
+	char *reason;
+
+	(void)name;
+	if (p->observer->wait == NULL)
+		return;
+	reason = xasprintf("for the proving of \"%s\" in this directory (pid %ld) to end",
+			   p->tier->name, (long)pid);
+	p->observer->wait(p->observer->ctx, &p->view, SIZE_MAX, reason);
+	free(reason);
+}
+
+/* Two at once would empty each other's logs.  0; the signal that ended the wait; -1. */
+static int
+prove_take_turn(struct prove *p, struct error *err)
+{
+	char *name = xasprintf("%s@prove", p->tier->name);
+	struct error why = ERROR_INIT;
+	int rc = dir_make(".geonosis", &why);
+
+	if (rc == 0)
+		rc = turn_take(&p->turn, name, &p->signals, tell_turn_wait, p, &why);
+	free(name);
+	if (rc >= 0)
+		return rc;
+	if (why.kind == ERROR_USAGE) {
+		*err = why;
+		return -1;
+	}
+	(void)error_wrap(&why, "two that prove this tier do not wait for each other");
+	prove_warn(p, why.text);
+	return 0;
+}
+
 /* --- the story --- */
 
 static int
@@ -369,11 +408,16 @@ static int
 prove_all(struct prove *p, struct prove_verdict *ret_verdict, struct error *err)
 {
 	struct run_outcome outcome = { .ok = true };
-	int rc = 0;
+	int rc;
 
 	if (prove_load(p, err) < 0 || ground_find(&p->ground, err) < 0 ||
 	    prove_sit(p, err) < 0 || prove_open_report(p, err) < 0)
 		return -1;
+	rc = prove_take_turn(p, err);
+	if (rc != 0) {
+		*ret_verdict = (struct prove_verdict){ .interrupted = rc > 0 ? rc : 0 };
+		return rc < 0 ? -1 : 0;
+	}
 	if (p->run_plan.njobs > 0 && storage_open(p->ground.tmp, &p->storage, err) < 0)
 		return -1;
 	if (prove_begin(p, err) < 0)

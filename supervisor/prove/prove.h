@@ -2,7 +2,8 @@
 /*
  * Prove: what `geonosis verify prove <tier>` does, in order.
  *
- *   load -> plan -> place of the report -> storage -> run: a prover a step -> report
+ *   load -> plan -> place of the report -> turn -> storage -> run: a prover a step ->
+ * report
  *
  * Nothing is written before every refusal has been decided.
  */
@@ -51,7 +52,8 @@ struct prove_observer {
 	void *ctx;
 	void (*warn)(void *ctx, const char *text);
 	void (*start)(void *ctx, const struct prove_view *v);
-	/* A step waits for a slot. */
+	/* A step waits for a slot; SIZE_MAX: all of it, for another that proves the tier.
+	 */
 	void (*wait)(void *ctx, const struct prove_view *v, size_t step,
 		     const char *reason);
 	void (*step_start)(void *ctx, const struct prove_view *v, size_t step);

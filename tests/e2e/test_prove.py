@@ -701,9 +701,29 @@ def leaves_nothing(w):
     w.tiers(fast=[proves("touch p", "hit", "echo hit; exit 1")])
     w.repository()
     w.green("prove", "fast")
-    eq(sorted(os.listdir(w.path(".geonosis"))), ["logs", "prove-report.json"], ".geonosis")
+    eq(sorted(os.listdir(w.path(".geonosis"))), ["fast@prove.lock", "logs", "prove-report.json"], ".geonosis")
     eq(os.listdir(w.path(".geonosis/logs/fast@prove")), [], "logs of proven steps")
     eq(git(w, "for-each-ref", "refs/geonosis"), "", "marks")
+
+
+@test("two that prove one tier at once: the second waits and says for whom, and neither loses a log")
+def two_at_once(w):
+    on, go = w.beside("on"), w.beside("go")
+    w.tiers(fast=[proves("touch p", "none", "echo no; touch %s; %s; exit 1" % (on, mis("await", go)))])
+    first = w.start("verify", "prove", "fast")
+    until(lambda: os.path.exists(on), patience(10), "the first")
+    second = w.start("verify", "prove", "fast", "--json")
+    until(lambda: second.out, patience(10), "the wait")
+    e = json.loads(second.out.splitlines()[0])
+    eq((e["event"], "id" in e), ("wait", False), "event")
+    has(e["reason"], "pid %d" % first.pid)
+    third = w.start("verify", "prove", "fast")
+    until(lambda: third.out, patience(10), "the other wait")
+    third.signal(signal.SIGINT)
+    eq((third.wait(patience(10)).code, third.out.count("\n")), (130, 1), "the one that is interrupted")
+    w.write(go, "")
+    eq((first.wait(patience(20)).code, second.wait(patience(20)).code), (1, 1), "exit codes")
+    assert os.path.exists(w.path(step(w)["log"])), "no log"
 
 
 # ------------------------------------------------------------- ends of all kinds
