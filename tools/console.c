@@ -148,11 +148,16 @@ console_job_end(void *ctx, const struct pipeline_view *v, size_t job,
 		const struct result *r)
 {
 	struct console *c = ctx;
+	struct buf warning = BUF_INIT;
 
-	if (c->is_json)
+	if (c->is_json) {
+		lines_log_error(&warning, &v->plan->jobs[job], r);
+		console_warn_line(&warning);
+		buf_release(&warning);
 		events_step_end(&c->line, &v->plan->jobs[job], r);
-	else
+	} else {
 		lines_step(&c->line, &v->plan->jobs[job], r);
+	}
 	console_flush(c);
 }
 

@@ -190,13 +190,19 @@ lines_step(struct buf *out, const struct job *job, const struct result *r)
 		buf_printf(out, "  %u process%s outlived the step's shell and %s ended\n",
 			   r->leaked, r->leaked == 1 ? "" : "es",
 			   r->leaked == 1 ? "was" : "were");
-	if (r->log_error != NULL) {
-		buf_puts(out, "WARN: log of ");
-		lines_id(out, job);
-		buf_puts(out, ": ");
-		add_line(out, r->log_error, 0);
-		buf_putc(out, '\n');
-	}
+	lines_log_error(out, job, r);
+}
+
+void
+lines_log_error(struct buf *out, const struct job *job, const struct result *r)
+{
+	if (r->log_error == NULL)
+		return;
+	buf_puts(out, "WARN: log of ");
+	lines_id(out, job);
+	buf_puts(out, ": ");
+	add_line(out, r->log_error, 0);
+	buf_putc(out, '\n');
 }
 
 void

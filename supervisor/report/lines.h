@@ -41,6 +41,8 @@ void lines_budget(struct buf *out, unsigned jobs, const char *bound);
  * whatever the verdict.
  */
 void lines_step(struct buf *out, const struct job *job, const struct result *r);
+/* That WARN line alone; nothing where the log was written. */
+void lines_log_error(struct buf *out, const struct job *job, const struct result *r);
 /* A tail as it stands under a FAIL, and how many lines stand above and below. */
 struct tail {
 	const char *text;   /* NULL is "" */

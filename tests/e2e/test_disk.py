@@ -27,6 +27,15 @@ def log_directory(w, _, mount):
     red_with_report(w, w.mounted('%s || exit 99; exec "$0" verify fast' % mount))
 
 
+@test("no log, with --json: the WARN is on stderr, the events alone on stdout")
+def log_directory_json(w):
+    w.tiers(fast=[SAYS])
+    w.write(".geonosis/logs", "in the way")
+    r = w.verify("fast", "--json")
+    red_with_report(w, r)
+    eq((len(r.err.splitlines()), "WARN: log of fast/1" in r.err, "WARN" in r.out), (1, True, False), "lines and words of stderr, of stdout")
+
+
 @test("a log directory that is full, and a green: exit 0, no half log said to be whole")
 def log_directory_green(w):
     w.tiers(fast=["seq 1 30000"])
