@@ -20,6 +20,7 @@ enum {
 
 enum sort {
 	SORT_FILTER,
+	SORT_HIDING, /* of those, what may make two contents one */
 	SORT_LINES,
 	SORT_COUNT
 };
@@ -31,7 +32,10 @@ struct attributes {
 	bool fold_case;
 };
 
-/* Which sorts the attribute named sets, as bits. */
+/*
+ * Which sorts the attribute named sets, as bits.  git-lfs puts a hash of the content in
+ * its place: nothing is hidden by that.
+ */
 static unsigned
 attribute_sorts(const char *word, size_t n)
 {
@@ -42,13 +46,17 @@ attribute_sorts(const char *word, size_t n)
 		      { "ident", SORT_FILTER },	 { "text", SORT_LINES },
 		      { "eol", SORT_LINES },	 { "crlf", SORT_LINES } };
 	const char *equals = memchr(word, '=', n);
+	bool is_lfs = n == 10 && memcmp(word, "filter=lfs", 10) == 0;
 	size_t i;
 
 	if (equals != NULL)
 		n = (size_t)(equals - word);
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strlen(known[i].name) == n && memcmp(known[i].name, word, n) == 0)
-			return 1u << known[i].sort;
+			return 1u << known[i].sort |
+			       (known[i].sort == SORT_FILTER && !is_lfs
+				    ? 1u << SORT_HIDING
+				    : 0);
 	return 0;
 }
 
@@ -89,7 +97,7 @@ line_take(struct attributes *a, const char *p, const char *end, struct buf *text
 static void
 file_load(struct attributes *a, const char *path, const char *base)
 {
-	struct buf text = BUF_INIT, texts[SORT_COUNT] = { BUF_INIT, BUF_INIT };
+	struct buf text = BUF_INIT, texts[SORT_COUNT] = { BUF_INIT, BUF_INIT, BUF_INIT };
 	struct error ignored = ERROR_INIT;
 	const char *p, *end, *line_end;
 	int i;
@@ -125,6 +133,7 @@ attributes_load(const struct place *p, const struct settings *s, char *const *di
 
 	a->fold_case = s->ignore_case;
 	a->all[SORT_FILTER] = is_hidden;
+	a->all[SORT_HIDING] = is_hidden;
 	a->all[SORT_LINES] = is_hidden || s->autocrlf;
 	file_load(a, "/etc/gitattributes", "");
 	file_load(a, s->attributes_file, "");
@@ -156,9 +165,15 @@ any_matches(const struct attributes *a, enum sort sort, const char *path, size_t
 }
 
 bool
-attributes_have_filters(const struct attributes *a)
+attributes_hide_something(const struct attributes *a)
 {
-	return a->all[SORT_FILTER] || a->n[SORT_FILTER] > 0;
+	return a->all[SORT_HIDING] || a->n[SORT_HIDING] > 0;
+}
+
+bool
+attributes_may_hide(const struct attributes *a, const char *path, size_t len)
+{
+	return any_matches(a, SORT_HIDING, path, len);
 }
 
 bool

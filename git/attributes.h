@@ -24,10 +24,14 @@ struct attributes;
  */
 struct attributes *attributes_load(const struct place *p, const struct settings *s,
 				   char *const *dirs, size_t ndirs, bool is_hidden);
-/* May one apply to any file at all? */
-bool attributes_have_filters(const struct attributes *a);
 /* May a filter, an encoding or `ident` apply to this file? */
 bool attributes_may_filter(const struct attributes *a, const char *path, size_t len);
+/*
+ * And may it make the same of two contents of this file, or of any file at all?  Line
+ * endings aside.
+ */
+bool attributes_may_hide(const struct attributes *a, const char *path, size_t len);
+bool attributes_hide_something(const struct attributes *a);
 /* May CR LF on disk be LF for git? */
 bool attributes_may_end_lines(const struct attributes *a, const char *path, size_t len);
 void attributes_free(struct attributes *a);

@@ -200,7 +200,7 @@ dropped_add(struct scan *s, const struct attributes *a, size_t *room)
 	for (i = 0; i < s->walk.nitems; i++) {
 		const struct walk_item *item = &s->walk.items[i];
 
-		if (item->dropped && (attributes_may_filter(a, item->path, item->len) ||
+		if (item->dropped && (attributes_may_hide(a, item->path, item->len) ||
 				      line_ends_of(s, item->path) == ENDS_MIXED))
 			raw_add(s, item->entry, item->id, room);
 	}
@@ -248,7 +248,7 @@ clean_add(struct scan *s, const struct attributes *a, size_t *room)
 
 		if (s->walk.states[i] != WALK_CLEAN || e->stage != 0 ||
 		    (e->mode != INDEX_MODE_FILE && e->mode != INDEX_MODE_EXEC) ||
-		    !attributes_may_filter(a, e->path, e->len))
+		    !attributes_may_hide(a, e->path, e->len))
 			continue;
 		if (known > 0 &&
 		    bsearch(&key, s->walk.raws, known, sizeof(key), raw_compare) != NULL)
@@ -294,7 +294,7 @@ conversion_judge(struct scan *s, struct error *err)
 
 	if (rc == 0)
 		dropped_add(s, a, &room);
-	if (rc == 0 && attributes_have_filters(a))
+	if (rc == 0 && attributes_hide_something(a))
 		clean_add(s, a, &room);
 	attributes_free(a);
 	return rc;

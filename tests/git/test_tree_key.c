@@ -247,6 +247,11 @@ static const struct row harmless[] = {
 	  " && git commit -qm f",
 	  "touch x.sec" },
 	{ "git status of a filtered file", UP_FILTER " && touch x.sec", "git status" },
+	{ "a touch of a large file of git-lfs",
+	  "git config filter.lfs.clean 'tr a-z A-Z' && echo '*.big filter=lfs' "
+	  ">.gitattributes && yes abc | head -c 2000000 >x.big && git add -A && git "
+	  "commit -qm b",
+	  "touch x.big && git status" },
 	{ "git add of an untracked program where modes do not count",
 	  "git config core.fileMode false && echo 1 >u && chmod +x u", "git add u" },
 	{ "a touch of a file that git keeps with other line ends",
