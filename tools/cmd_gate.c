@@ -147,6 +147,7 @@ spawn_script(pid_t *ret_pid, const posix_spawn_file_actions_t *actions,
 static int
 command_run(char *argv[], const struct slot *slot, const sigset_t *mask, int signal_fd)
 {
+	struct error why = ERROR_INIT;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	int copy = fcntl(slot_hold_fd(slot), F_DUPFD_CLOEXEC, HOLD_FD_MIN);
@@ -168,8 +169,9 @@ command_run(char *argv[], const struct slot *slot, const sigset_t *mask, int sig
 	(void)posix_spawn_file_actions_destroy(&actions);
 	fd_close(&copy);
 	if (failed != 0) {
-		(void)fprintf(stderr, "geonosis: gate run: %s: %s\n", argv[0],
-			      strerror(failed));
+		(void)error_set(&why, ERROR_SYSTEM, "gate run: %.1000s: %s", argv[0],
+				strerror(failed));
+		(void)cmd_refuse(&why);
 		return failed == ENOENT ? 127 : 126;
 	}
 	return command_wait(pid, signal_fd);

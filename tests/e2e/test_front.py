@@ -161,6 +161,12 @@ def cycle(w):
     w.refused("verify", "fast", needles=["fast → mid → full → fast"])
 
 
+@test("a command of gate run that is not there is named on one line without controls")
+def hostile_command(w):
+    r = w.run("gate", "run", "--", "\x1b[31mno\nverify PASS")
+    eq((r.code, "\x1b" in r.err, len(r.err.splitlines())), (127, False, 1), "exit code, controls, lines (%r)" % r)
+
+
 @test("an error in a terminal's language stays one line without controls")
 def hostile_words(w):
     w.tiers(fast=["touch RAN"])
