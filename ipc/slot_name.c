@@ -144,9 +144,8 @@ seat_token_find(int fd, const struct table *t, const char *text)
 	return (int)i;
 }
 
-/* The hold that this process runs in, in that table, or TABLE_ROOT. */
-static unsigned
-slots_pool(const struct slots *s, const struct table *t)
+unsigned
+seat_pool(const struct slots *s, const struct table *t)
 {
 	const struct table_entry *e = &t->entries[s->outer];
 
@@ -164,12 +163,12 @@ slots_share(struct slots *s)
 	unsigned share = s->budget;
 
 	if (seat_peek(s, &t))
-		share = table_pool_size(&t, slots_pool(s, &t));
+		share = table_pool_size(&t, seat_pool(s, &t));
 	return s->heavy > 0 && s->heavy < share ? s->heavy : share;
 }
 
-static struct slot_inside
-slot_inside_of(int fd, const struct table *t, unsigned i)
+struct slot_inside
+seat_inside_of(int fd, const struct table *t, unsigned i)
 {
 	struct slot_inside in = { .is_live = true, .held = t->entries[i].got };
 	struct table_name name;
@@ -191,10 +190,10 @@ slots_inside(struct slots *s)
 
 	if (!seat_peek(s, &t))
 		return (struct slot_inside){ 0 };
-	pool = slots_pool(s, &t);
+	pool = seat_pool(s, &t);
 	if (pool == TABLE_ROOT)
 		return (struct slot_inside){ 0 };
-	return slot_inside_of(s->fd, &t, pool);
+	return seat_inside_of(s->fd, &t, pool);
 }
 
 struct slot_inside
@@ -215,7 +214,7 @@ slot_token_check(const char *segment, const char *token)
 		table_clean(&t);
 		i = seat_token_find(fd, &t, token);
 		if (i >= 0)
-			in = slot_inside_of(fd, &t, (unsigned)i);
+			in = seat_inside_of(fd, &t, (unsigned)i);
 	}
 	fd_close(&fd);
 	return in;

@@ -108,6 +108,10 @@ void seat_name_write(const struct slot *r);
 /* Field 22 of /proc/<pid>/stat and its state letter; 0: not to be seen. */
 uint64_t seat_start_ticks(int32_t pid, char *ret_state);
 
+/* The hold that this process runs in, in that table, or TABLE_ROOT. */
+unsigned seat_pool(const struct slots *s, const struct table *t);
+/* What is to be said of the hold at place i. */
+struct slot_inside seat_inside_of(int fd, const struct table *t, unsigned i);
 /* The live hold that a token means, or -1. */
 int seat_token_find(int fd, const struct table *t, const char *text);
 

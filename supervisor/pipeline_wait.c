@@ -89,12 +89,33 @@ tell_turn_wait(void *ctx, const char *tier, pid_t pid)
 	pipeline_tell_wait(ctx, SIZE_MAX, reason);
 }
 
+/* What the step around this run holds is lent to the run that it waits for. */
+static int
+help_turn(void *ctx, const char *tier, pid_t pid, uint64_t pid_namespace,
+	  struct error *err)
+{
+	const struct pipeline *p = ctx;
+	struct error ignored = ERROR_INIT;
+	bool is_stuck = false;
+
+	(void)slots_lend(p->machine.slots, pid, pid_namespace, &is_stuck, &ignored);
+	if (!is_stuck)
+		return 0;
+	return error_set(err, ERROR_USAGE,
+			 "verify %s: the run of the same tier in the same directory "
+			 "(pid %ld) waits for the whole machine (--exclusive), of which "
+			 "the step around this run holds a part; they would wait for "
+			 "each other; run another tier in that step",
+			 tier, (long)pid);
+}
+
 int
 pipeline_take_turn(struct pipeline *p, struct error *err)
 {
 	struct error why = ERROR_INIT;
 	int rc = dir_make(GEONOSIS_DIR, &why);
 
+	p->turn.help = help_turn;
 	if (rc == 0)
 		rc = turn_take(&p->turn, p->tier->name, &p->signals, tell_turn_wait, p,
 			       &why);

@@ -116,6 +116,9 @@ turn_wait(struct turn *t, const char *tier, struct signals *signals, turn_wait_f
 					 tier, (long)h.pid);
 		if (!told)
 			tell(ctx, tier, h.pid);
+		if (t->help != NULL && h.pid > 0 &&
+		    t->help(ctx, tier, h.pid, h.pid_namespace, err) < 0)
+			return -1;
 		told = t->waited = true;
 		(void)poll(&fd, 1, TURN_TICK_MS);
 		signo = signals_read(signals);

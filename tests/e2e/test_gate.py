@@ -1014,6 +1014,38 @@ def second_run_holds_nothing(w):
     eq(second.wait(patience(5)).code, 0, "exit code")
 
 
+@each((("its slots", [], []), ("the whole machine, in an exclusive step", ["--exclusive"], ["--exclusive"]),
+       ("its turn behind an exclusive step", ["--exclusive"], [])),
+      "a step that waits for the run of another tier lends it what it waits for: {0}")
+def lent(w, _, around, flags):
+    on, go = w.beside("on"), w.beside("go")
+    w.tiers(full=[": >%s; %s; %s" % (on, mis("await", go, "exit", 0), verify("fast"))],
+            fast=["echo one", {"parallel": ["echo two", "echo three"]}, {"command": "echo light", "slots": 0}])
+    outer = w.start("verify", "full", *around, "--report", w.beside("outer.json"), env=ONE)
+    until(lambda: os.path.exists(on), 20, "the step")
+    other = w.start("verify", "fast", "--jobs", "2", *flags, env=ONE)
+    queued(w, other)
+    open(go, "w").close()
+    eq((other.wait(20).code, outer.wait(20).code), (0, 0), "exit codes")
+    has("\n".join(s["tail"] for s in w.report(w.beside("outer.json"))["steps"]), "(pid %d) to end" % other.pid)
+    assert free(w)
+
+
+@test("a step that waits for a run that waits for the whole machine would wait for itself: refused, exit 2")
+def lent_in_vain(w):
+    on, go = w.beside("on"), w.beside("go")
+    w.tiers(full=[": >%s; %s; %s" % (on, mis("await", go, "exit", 0), verify("fast"))], fast=["echo fast"])
+    outer = w.start("verify", "full", env=ONE)
+    until(lambda: os.path.exists(on), 20, "the step")
+    other = w.start("verify", "fast", "--exclusive", env=ONE)
+    queued(w, other)
+    open(go, "w").close()
+    r = outer.wait(20)
+    eq((r.code, other.wait(20).code), (1, 0), "exit codes")
+    match(r.out, r"geonosis: verify fast: .*\(pid %d\) waits for the whole machine" % other.pid)
+    assert free(w)
+
+
 SELF = (("directly", {"fast": ["SELF fast"]}), ("through another tier", {"fast": ["SELF mid"], "mid": ["SELF fast"]}),
         ("through two", {"fast": ["SELF mid"], "mid": ["SELF low"], "low": ["SELF fast"]}),
         ("in a group", {"fast": [{"parallel": ["true", "SELF fast"]}]}),

@@ -12,6 +12,7 @@
 
 #include "actor.h"
 #include "ipc/clock.h"
+#include "ipc/process.h"
 #include "ipc/slot_list.h"
 
 enum {
@@ -434,6 +435,42 @@ Test(slot, a_token_is_checked_against_the_segment, .timeout = 20)
 	cr_assert_not(slot_token_check(actor_segment(), token).is_live,
 		      "its entry is somebody else's now");
 	slots_free(s);
+}
+
+Test(slot, is_lent_to_whom_one_waits_for, .timeout = 20)
+{
+	struct slots_config config = actor_config(2);
+	struct actor other = actor_new(&config);
+	struct slots *s = actor_seat(2);
+	struct slot *hold = ask(s, 2, 2);
+	uint64_t here = process_pid_namespace();
+	struct error err = ERROR_INIT;
+	char token[SLOT_TOKEN_SIZE];
+	struct slots *inner;
+	bool is_stuck = true;
+
+	cr_assert_eq(actor_request(&other, 0, 1).state, SLOT_WAITING);
+	cr_assert_eq(slots_lend(s, other.pid, here, &is_stuck, &err), 0);
+	cr_assert_not(is_stuck);
+	cr_assert_eq(actor_poll(&other, 0).state, SLOT_WAITING, "we are in no hold");
+	config.inside = slot_token(hold, token);
+	cr_assert_eq(slots_open(&config, &inner, &err), 0);
+	cr_assert_eq(slots_lend(inner, other.pid + 1, here, &is_stuck, &err), 0);
+	cr_assert_eq(slots_lend(inner, other.pid, here + 1, &is_stuck, &err), 0);
+	cr_assert_eq(actor_poll(&other, 0).state, SLOT_WAITING, "somebody else");
+	cr_assert_eq(slots_lend(inner, other.pid, here, &is_stuck, &err), 0);
+	cr_assert_eq(actor_wait(&other, 0, SOON_MS).rc, 1, "of the hold");
+	/* The hold ends: what was lent counts at the machine. */
+	slot_release(hold);
+	hold = ask(s, 2, 2);
+	cr_assert_eq(slot_state(hold), SLOT_WAITING);
+	(void)actor_release(&other, 0);
+	look(s);
+	cr_assert_eq(slot_count(hold), 2);
+	slots_free(inner);
+	slots_free(s);
+	actor_end(&other);
+	cr_assert_eq(actor_free_slots(actor_segment()), 2);
 }
 
 /* A copy of all our descriptors, for as long as the pipe is open. */
