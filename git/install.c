@@ -34,9 +34,10 @@ record_add(struct digest *d, const char *name, int fd, const struct stat *st)
 	}
 }
 
-/* How many records there are. */
+/* How many records there are; each under its name, within a directory `below` the root.
+ */
 static unsigned
-records_add(struct digest *d, const char *dir)
+records_add(struct digest *d, const char *dir, const char *below)
 {
 	static const char *const names[] = {
 		"node_modules/.package-lock.json", /* npm */
@@ -55,6 +56,7 @@ records_add(struct digest *d, const char *dir)
 
 		free(path);
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+			digest_add(d, below, strlen(below) + 1);
 			record_add(d, names[i], fd, &st);
 			count++;
 		}
@@ -64,16 +66,28 @@ records_add(struct digest *d, const char *dir)
 }
 
 void
-install_digest(const char *root, const char *below, uint8_t ret[DIGEST_SIZE])
+install_digest(const char *root, char *const *dirs, size_t ndirs, const char *below,
+	       uint8_t ret[DIGEST_SIZE])
 {
 	struct digest d;
 	unsigned count;
+	size_t i;
 
 	digest_init(&d);
-	count = records_add(&d, root);
+	count = records_add(&d, root, "");
 	digest_add_u32(&d, 0);
 	if (below != NULL)
-		count += records_add(&d, below);
+		count += records_add(&d, below, "");
+	digest_add_u32(&d, 0);
+	for (i = 0; i < ndirs; i++) {
+		char *path;
+
+		if (*dirs[i] == '\0')
+			continue; /* the root */
+		path = xasprintf("%s/%s", root, dirs[i]);
+		count += records_add(&d, path, dirs[i]);
+		free(path);
+	}
 	digest_end(&d, ret);
 	if (count == 0)
 		memset(ret, 0, DIGEST_SIZE);

@@ -30,8 +30,9 @@ struct tree_inner {
 	uint8_t tree[DIGEST_SIZE];
 	uint8_t head[OBJECT_ID_MAX]; /* zeros: no commit yet */
 	bool is_changed; /* something in it differs from its HEAD, or is untracked */
-	bool is_partial; /* and these two as struct tree_key has them */
+	bool is_partial; /* and these as struct tree_key has them */
 	uint8_t absent[DIGEST_SIZE];
+	uint8_t install[DIGEST_SIZE];
 };
 
 /* `inner` has one for each item of the walk; NULL where none is a repository. */

@@ -67,6 +67,7 @@ inner_compute(struct scan *s, const struct walk_item *item,
 		inner.is_changed = k.nchanges > 0 || k.is_staged;
 		inner.is_partial = k.is_partial;
 		memcpy(inner.absent, k.absent, DIGEST_SIZE);
+		memcpy(inner.install, k.install, DIGEST_SIZE);
 		if (k.head[0] != '\0')
 			(void)hex_decode(k.head, strlen(k.head) / 2, inner.head);
 		*ret_inner = inner;
@@ -252,6 +253,38 @@ key_fill(struct tree_key *k, struct scan *s, const struct tree_inner *inner)
 			   k->index);
 }
 
+/*
+ * The installs of the tree, and those of the repositories inside.  The place that was
+ * asked for has one of its own, even where git ignores it.
+ */
+static void
+install_find(const struct scan *s, const char *dir, const struct tree_inner *inner,
+	     uint8_t ret[DIGEST_SIZE])
+{
+	static const uint8_t none[DIGEST_SIZE];
+	const struct walk_result *w = &s->walk;
+	const char *root = s->place.root;
+	char *real = realpath(dir, NULL);
+	bool has_inner = false;
+	struct digest d;
+	size_t i;
+
+	install_digest(root, w->install_dirs, w->ninstall_dirs,
+		       real != NULL && strcmp(real, root) != 0 ? real : NULL, ret);
+	free(real);
+	digest_init(&d);
+	digest_add(&d, ret, DIGEST_SIZE);
+	for (i = 0; inner != NULL && i < w->nitems; i++) {
+		if (memcmp(inner[i].install, none, DIGEST_SIZE) == 0)
+			continue;
+		digest_add(&d, w->items[i].path, w->items[i].len + 1);
+		digest_add(&d, inner[i].install, DIGEST_SIZE);
+		has_inner = true;
+	}
+	if (has_inner)
+		digest_end(&d, ret);
+}
+
 static int
 key_compute(const char *dir, const struct tree_key_options *options, unsigned depth,
 	    struct tree_key *ret_key, struct error *err)
@@ -276,6 +309,7 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 			changes_fill(&k, &s, inner, options->want_unlisted);
 		if (options->want_changes && depth == 0)
 			links_fill(&k, &s);
+		install_find(&s, dir, inner, k.install);
 		/* Of an inner tree only whether there are any is asked. */
 		if (options->want_changes && depth > 0 && k.nchanges == 0 &&
 		    staged_ask(&s, &k.is_staged, err) < 0)
@@ -292,22 +326,18 @@ out:
 	return rc;
 }
 
-/* Tree and install in one. The place that was asked for has an install of its own. */
+/* Tree and install in one. */
 static void
-key_finish(struct tree_key *k, const char *dir)
+key_finish(struct tree_key *k)
 {
-	char *real = realpath(dir, NULL);
 	uint8_t key[DIGEST_SIZE];
 	struct digest d;
 
-	install_digest(k->root, real != NULL && strcmp(real, k->root) != 0 ? real : NULL,
-		       k->install);
 	digest_init(&d);
 	digest_add(&d, k->tree, DIGEST_SIZE);
 	digest_add(&d, k->install, DIGEST_SIZE);
 	digest_end(&d, key);
 	hex_encode(key, DIGEST_SIZE, k->hex);
-	free(real);
 }
 
 int
@@ -319,7 +349,7 @@ tree_key_compute(const char *dir, const struct tree_key_options *options,
 	if (key_compute(dir, options == NULL ? &usual : options, 0, ret_key, err) < 0)
 		return -1;
 	if (ret_key->state == TREE_FOUND)
-		key_finish(ret_key, dir);
+		key_finish(ret_key);
 	return 0;
 }
 

@@ -172,6 +172,22 @@ item_compare(const void *a, const void *b)
 }
 
 static void
+paths_take(char ***into, size_t *n, char *const *paths, size_t npaths)
+{
+	if (npaths == 0)
+		return;
+	*into = xreallocarray(*into, *n + npaths, sizeof(**into));
+	memcpy(*into + *n, paths, npaths * sizeof(**into));
+	*n += npaths;
+}
+
+static int
+path_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void
 thread_collect(struct walk_thread *t, struct walk_result *r)
 {
 	if (t->nitems > 0) {
@@ -180,19 +196,16 @@ thread_collect(struct walk_thread *t, struct walk_result *r)
 		memcpy(r->items + r->nitems, t->items, t->nitems * sizeof(*r->items));
 		r->nitems += t->nitems;
 	}
-	if (t->nattribute_dirs > 0) {
-		r->attribute_dirs = xreallocarray(r->attribute_dirs,
-						  r->nattribute_dirs + t->nattribute_dirs,
-						  sizeof(*r->attribute_dirs));
-		memcpy(r->attribute_dirs + r->nattribute_dirs, t->attribute_dirs,
-		       t->nattribute_dirs * sizeof(*r->attribute_dirs));
-		r->nattribute_dirs += t->nattribute_dirs;
-	}
+	paths_take(&r->attribute_dirs, &r->nattribute_dirs, t->attribute_dirs,
+		   t->nattribute_dirs);
+	paths_take(&r->install_dirs, &r->ninstall_dirs, t->install_dirs,
+		   t->ninstall_dirs);
 	r->nstale += t->nstale;
 	r->hidden_attributes |= t->hidden_attributes;
 	r->wants_expansion |= t->wants_expansion;
 	free(t->items);
 	free(t->attribute_dirs);
+	free(t->install_dirs);
 	free(t->children);
 	free(t->slots);
 	buf_release(&t->names);
@@ -277,6 +290,9 @@ walk_tree(const struct walk_source *source, struct walk_result *ret_result,
 	fd_close(&w.root_fd);
 	if (r.nitems > 1)
 		qsort(r.items, r.nitems, sizeof(*r.items), item_compare);
+	if (r.ninstall_dirs > 1)
+		qsort(r.install_dirs, r.ninstall_dirs, sizeof(*r.install_dirs),
+		      path_compare);
 	*ret_result = r;
 	return 0;
 }
@@ -290,6 +306,9 @@ walk_result_release(struct walk_result *r)
 		free(r->items[i].path);
 	for (i = 0; i < r->nattribute_dirs; i++)
 		free(r->attribute_dirs[i]);
+	for (i = 0; i < r->ninstall_dirs; i++)
+		free(r->install_dirs[i]);
+	free(r->install_dirs);
 	free(r->items);
 	free(r->attribute_dirs);
 	free(r->states);

@@ -69,6 +69,8 @@ struct walk_result {
 	size_t nstale;	       /* entries that were clean, but had to be read to know */
 	char **attribute_dirs; /* where a .gitattributes lies: "" or "a/b" */
 	size_t nattribute_dirs;
+	char **install_dirs; /* where a node_modules lies; sorted */
+	size_t ninstall_dirs;
 	bool hidden_attributes; /* there are such files in the index only */
 	bool wants_expansion;	/* a sparse directory has something on disk */
 };

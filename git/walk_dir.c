@@ -210,6 +210,14 @@ is_dot_git(const struct walk *w, const char *name)
 }
 
 static void
+install_dir_add(struct walk_thread *t, const struct walk_dir *dir)
+{
+	t->install_dirs = xgrow(t->install_dirs, t->ninstall_dirs + 1,
+				&t->install_dirs_room, sizeof(*t->install_dirs));
+	t->install_dirs[t->ninstall_dirs++] = xstrdup(dir->path);
+}
+
+static void
 name_take(struct walk_thread *t, struct walk_dir *dir, int fd, const char *name,
 	  unsigned char type)
 {
@@ -231,6 +239,8 @@ name_take(struct walk_thread *t, struct walk_dir *dir, int fd, const char *name,
 			t->attribute_dirs[t->nattribute_dirs++] = xstrdup(dir->path);
 		}
 	}
+	if ((type == DT_DIR || type == DT_LNK) && strcmp(name, "node_modules") == 0)
+		install_dir_add(t, dir);
 	if (!child_see(t, name, len, type) &&
 	    (type == DT_REG || type == DT_LNK || type == DT_DIR))
 		untracked_keep(t, type, name, len);

@@ -64,6 +64,8 @@ struct walk_thread {
 	size_t nitems, items_room;
 	char **attribute_dirs;
 	size_t nattribute_dirs, attribute_dirs_room;
+	char **install_dirs;
+	size_t ninstall_dirs, install_dirs_room;
 	size_t nstale;
 	bool hidden_attributes, wants_expansion;
 	/* reused from directory to directory */
