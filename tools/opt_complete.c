@@ -137,11 +137,10 @@ opt_complete(const char *shell, const struct command *const *commands, size_t nc
 	}
 	near = text_nearest(shell, names, i);
 	clean = text_clean(shell, strlen(shell));
-	(void)error_set(
-	    err, ERROR_USAGE,
-	    "completion: unknown shell \"%s\": %s%s%sthere are bash, zsh and fish", clean,
-	    near != NULL ? "did you mean \"" : "", near != NULL ? near : "",
-	    near != NULL ? "\"? " : "");
+	(void)error_set(err, ERROR_USAGE,
+			"completion: unknown shell \"%s\": %s%s%sit is bash, zsh or fish",
+			clean, near != NULL ? "did you mean \"" : "",
+			near != NULL ? near : "", near != NULL ? "\"? " : "");
 	free(clean);
 	return -1;
 }
