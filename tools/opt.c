@@ -111,10 +111,12 @@ value_set(struct parser *p, const struct opt *o, const char *text)
 {
 	struct opt_value *v = &p->args.values[o - p->command->opts];
 
+	if (o->kind == OPT_ONE && v->set && strcmp(v->text, text) != 0)
+		return refuse_value(p, o->name, "given twice, and only one can count");
 	*v = (struct opt_value){ .set = true, .text = text };
 	if (o->kind == OPT_FLAG)
 		return 0;
-	if (o->kind != OPT_STRING)
+	if (o->kind != OPT_STRING && o->kind != OPT_ONE)
 		return value_set_number(p, o, v);
 	if (text_is_blank(text))
 		return refuse_value(p, o->name, "needs a value that is not empty");
@@ -133,7 +135,8 @@ value_next(struct parser *p, const struct opt *o)
 		return NULL;
 	}
 	/* More likely a forgotten value than a path of that name. */
-	if (o->kind == OPT_STRING && strncmp(text, "--", 2) == 0) {
+	if ((o->kind == OPT_STRING || o->kind == OPT_ONE) &&
+	    strncmp(text, "--", 2) == 0) {
 		(void)error_set(p->err, ERROR_USAGE,
 				"%s: --%s: needs a value, %s (one that begins with -- is "
 				"given as --%s=--...)",

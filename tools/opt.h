@@ -5,7 +5,8 @@
  *
  * Long options take their value as `--name value` or `--name=value`; short ones as
  * `-j 3` or `-j3`.  Options stand before or after operands; `--` ends them.  There
- * are no abbreviations.  Of an option given twice the last counts.
+ * are no abbreviations.  Of an option given twice the last counts, but where the first
+ * would be left out unsaid (OPT_ONE).
  */
 #ifndef TOOLS_OPT_H
 #define TOOLS_OPT_H
@@ -20,6 +21,7 @@
 enum opt_kind {
 	OPT_FLAG,
 	OPT_STRING,  /* not empty */
+	OPT_ONE,     /* the same; given again it is refused unless it says the same */
 	OPT_COUNT,   /* whole number from 1 */
 	OPT_NUMBER,  /* whole number from 0 */
 	OPT_SECONDS, /* whole number from 0 */

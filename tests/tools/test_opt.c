@@ -34,7 +34,7 @@ args_to_text(const struct command *c, const struct opt_args *a, struct buf *out)
 		if (!v->set)
 			continue;
 		buf_printf(out, "%s", c->opts[i].name);
-		if (c->opts[i].kind == OPT_STRING)
+		if (c->opts[i].kind == OPT_STRING || c->opts[i].kind == OPT_ONE)
 			buf_printf(out, "=%s", v->text);
 		else if (c->opts[i].kind != OPT_FLAG)
 			buf_printf(out, "=%lld", (long long)v->number);
@@ -69,6 +69,7 @@ static const struct taken_case taken[] = {
 	{ { "--retry-environment-failures", "0" }, "retry-environment-failures=0 |" },
 	{ { "--jobs", "2", "--jobs", "3" }, "jobs=3 |" },
 	{ { "--fresh", "--fresh" }, "fresh |" },
+	{ { "--only", "a/1", "--only=a/1" }, "only=a/1 |" },
 	{ { "fast", "--", "--jobs", "-x" }, "| fast --jobs -x" },
 	{ { "-", "fast" }, "| - fast" },
 	{ { "" }, "| " },
@@ -115,6 +116,8 @@ struct refused_case {
 #define NUMBER " is not a whole number from 1 to 100000"
 
 static const struct refused_case refused[] = {
+	{ { "--only", "a/1", "--only", "a/2" },
+	  "verify: --only: given twice, and only one can count" },
 	{ { "--jobs", "0" }, "verify: --jobs: \"0\"" NUMBER },
 	{ { "--jobs", "-1" }, "verify: --jobs: \"-1\"" NUMBER },
 	{ { "--jobs", "+1" }, "verify: --jobs: \"+1\"" NUMBER },
