@@ -301,8 +301,10 @@ table_find(const struct command *table, size_t n, const char *prefix, const char
 
 	for (i = 0; i < n; i++) {
 		names[i] = table[i].name + strlen(prefix) + 1;
-		if (name != NULL && strcmp(names[i], name) == 0)
+		if (name != NULL && strcmp(names[i], name) == 0) {
+			buf_release(&all);
 			return &table[i];
+		}
 		buf_printf(&all, "%s%s", i > 0 ? ", " : "", names[i]);
 	}
 	near = name != NULL ? text_nearest(name, names, n) : NULL;
