@@ -21,6 +21,12 @@ enum {
 #define PARTS_HEAD "geonosis mark parts 1"
 #define PARTS_END "end"
 
+bool
+mark_part_is_of_file(const struct mark_part *p)
+{
+	return strncmp(p->name, MARK_PART_FILE, strlen(MARK_PART_FILE)) == 0;
+}
+
 static char *
 parts_path(const struct repository *r, const char *name)
 {

@@ -9,6 +9,7 @@
 #ifndef GIT_MARK_PARTS_H
 #define GIT_MARK_PARTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "git/repository.h"
@@ -20,6 +21,9 @@ struct mark_part {
 	char *value;
 };
 
+/* The name of a part that is of one file alone begins with this; then its path. */
+#define MARK_PART_FILE "file "
+
 struct mark_parts {
 	struct mark_part *items;
 	size_t n;
@@ -30,6 +34,7 @@ struct mark_parts {
 		.items = NULL \
 	}
 
+bool mark_part_is_of_file(const struct mark_part *p);
 /*
  * Those of the mark of that name at that commit: 1; 0 where they are not known (none were
  * kept, or for another commit, or what is there is not sound: *err says which); -1 where

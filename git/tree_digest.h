@@ -33,6 +33,8 @@ struct tree_inner {
 	bool is_partial; /* and these as struct tree_key has them */
 	uint8_t absent[DIGEST_SIZE];
 	uint8_t install[DIGEST_SIZE];
+	struct tree_hidden *hidden; /* to be taken */
+	size_t nhidden;
 };
 
 /* `inner` has one for each item of the walk; NULL where none is a repository. */

@@ -68,6 +68,10 @@ inner_compute(struct scan *s, const struct walk_item *item,
 		inner.is_partial = k.is_partial;
 		memcpy(inner.absent, k.absent, DIGEST_SIZE);
 		memcpy(inner.install, k.install, DIGEST_SIZE);
+		inner.hidden = k.hidden;
+		inner.nhidden = k.nhidden;
+		k.hidden = NULL;
+		k.nhidden = 0;
 		if (k.head[0] != '\0')
 			(void)hex_decode(k.head, strlen(k.head) / 2, inner.head);
 		*ret_inner = inner;
@@ -95,6 +99,21 @@ inners_compute(struct scan *s, const struct tree_key_options *options, unsigned 
 			return -1;
 	}
 	return 0;
+}
+
+static void
+inners_free(struct tree_inner *inner, size_t n)
+{
+	size_t i, k;
+
+	for (i = 0; inner != NULL && i < n; i++) {
+		for (k = 0; k < inner[i].nhidden; k++) {
+			free(inner[i].hidden[k].path);
+			free(inner[i].hidden[k].text);
+		}
+		free(inner[i].hidden);
+	}
+	free(inner);
 }
 
 /*
@@ -183,6 +202,48 @@ links_fill(struct tree_key *k, const struct scan *s)
 		}
 		k->links = xgrow(k->links, k->nlinks + 1, &room, sizeof(*k->links));
 		k->links[k->nlinks++] = xstrdup(path);
+	}
+}
+
+static void
+hidden_add(struct tree_key *k, size_t *room, char *path, char *text)
+{
+	k->hidden = xgrow(k->hidden, k->nhidden + 1, room, sizeof(*k->hidden));
+	k->hidden[k->nhidden++] = (struct tree_hidden){ path, text };
+}
+
+static void
+hidden_fill(struct tree_key *k, const struct scan *s, struct tree_inner *inner)
+{
+	const struct walk_result *w = &s->walk;
+	size_t raw = 0, room = 0, i, n;
+
+	for (i = 0; i < s->index.nentries && (w->nraws > 0 || w->odd_modes); i++) {
+		bool has_raw = raw < w->nraws && w->raws[raw].entry == i;
+		bool is_odd = w->odd_modes != NULL && w->odd_modes[i];
+		char hex[DIGEST_HEX_SIZE] = "";
+
+		if (has_raw)
+			hex_encode(w->raws[raw++].id, OBJECT_ID_MAX, hex);
+		if (has_raw || is_odd)
+			hidden_add(k, &room, xstrdup(s->index.entries[i].path),
+				   xasprintf("%s%s", hex, is_odd ? "+x" : ""));
+	}
+	for (i = 0; inner != NULL && i < w->nitems; i++) {
+		struct walk_item *item = &w->items[i];
+		int len = (int)item->len - (item->path[item->len - 1] == '/');
+
+		for (n = 0; n < inner[i].nhidden; n++) {
+			struct tree_hidden *h = &inner[i].hidden[n];
+
+			hidden_add(k, &room,
+				   xasprintf("%.*s/%s", len, item->path, h->path),
+				   h->text);
+			free(h->path);
+		}
+		free(inner[i].hidden);
+		inner[i].hidden = NULL;
+		inner[i].nhidden = 0;
 	}
 }
 
@@ -309,6 +370,8 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 			changes_fill(&k, &s, inner, options->want_unlisted);
 		if (options->want_changes && depth == 0)
 			links_fill(&k, &s);
+		if (options->want_changes)
+			hidden_fill(&k, &s, inner);
 		install_find(&s, dir, inner, k.install);
 		/* Of an inner tree only whether there are any is asked. */
 		if (options->want_changes && depth > 0 && k.nchanges == 0 &&
@@ -321,7 +384,7 @@ key_compute(const char *dir, const struct tree_key_options *options, unsigned de
 	rc = 0;
 out:
 	tree_key_release(&k);
-	free(inner);
+	inners_free(inner, s.walk.nitems);
 	scan_release(&s);
 	return rc;
 }
@@ -362,6 +425,11 @@ tree_key_release(struct tree_key *k)
 		free(k->changes[i].path);
 	for (i = 0; i < k->nlinks; i++)
 		free(k->links[i]);
+	for (i = 0; i < k->nhidden; i++) {
+		free(k->hidden[i].path);
+		free(k->hidden[i].text);
+	}
+	free(k->hidden);
 	free(k->changes);
 	free(k->links);
 	free(k->root);

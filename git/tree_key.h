@@ -45,6 +45,13 @@ struct tree_change {
 	enum tree_change_kind kind;
 };
 
+/* A file whose bytes or mode on disk are not the index's, and git takes them for those.
+ */
+struct tree_hidden {
+	char *path; /* from the top */
+	char *text; /* which bytes and which mode: no more than that it differs */
+};
+
 struct tree_key_options {
 	bool want_changes; /* fill `changes` */
 	/*
@@ -70,8 +77,10 @@ struct tree_key {
 	char hex[DIGEST_HEX_SIZE];    /* of both: the key */
 	struct tree_change *changes;  /* disk against index, sorted bytewise by path */
 	size_t nchanges;
-	char **links;	 /* with `changes`: where links lie on disk; not those of */
-	size_t nlinks;	 /* repositories inside */
+	char **links;  /* with `changes`: where links lie on disk; not those of */
+	size_t nlinks; /* repositories inside */
+	struct tree_hidden *hidden; /* with `changes`; in no order */
+	size_t nhidden;
 	bool is_staged;	 /* of a submodule: the index holds what HEAD has not */
 	bool is_partial; /* a sparse checkout leaves something out */
 	uint8_t absent[DIGEST_SIZE]; /* the submodules not checked out; zeros: none */

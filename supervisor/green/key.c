@@ -198,12 +198,18 @@ key_compute(const struct config *c, const char *tier, const char *flags,
 void
 key_to_parts(const struct key *k, struct mark_parts *ret_parts)
 {
-	struct mark_parts parts = { .items = xcalloc(KEY_NPARTS, sizeof(*parts.items)) };
+	size_t n = KEY_NPARTS + k->tree.nhidden, i;
+	struct mark_parts parts = { .items = xcalloc(n, sizeof(*parts.items)) };
 
 	for (; parts.n < KEY_NPARTS; parts.n++) {
 		parts.items[parts.n].name = xstrdup(part_names[parts.n]);
 		parts.items[parts.n].value = xstrdup(k->parts[parts.n]);
 	}
+	for (i = 0; i < k->tree.nhidden; i++)
+		parts.items[parts.n++] = (struct mark_part){
+			.name = xasprintf(MARK_PART_FILE "%s", k->tree.hidden[i].path),
+			.value = xstrdup(k->tree.hidden[i].text),
+		};
 	*ret_parts = parts;
 }
 

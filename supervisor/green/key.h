@@ -56,7 +56,10 @@ int key_compute(const struct config *c, const char *tier, const char *flags,
 /* What the key of the same tree is with other flags. */
 int key_with_flags(const struct key *k, const char *tier, const char *flags,
 		   const char *version, char ret_hex[DIGEST_HEX_SIZE], struct error *err);
-/* The parts as a mark keeps them; released by the caller. */
+/*
+ * The parts as a mark keeps them, and those of the single files that git takes for
+ * others; released by the caller.
+ */
 void key_to_parts(const struct key *k, struct mark_parts *ret_parts);
 void key_release(struct key *k);
 

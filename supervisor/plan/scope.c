@@ -19,6 +19,7 @@
 #include "supervisor/plan/aliases.h"
 #include "supervisor/plan/base_source.h"
 #include "supervisor/plan/cuts.h"
+#include "supervisor/plan/hidden.h"
 #include "supervisor/project/affected.h"
 
 struct finder {
@@ -221,6 +222,8 @@ finder_find_changes(struct finder *f)
 		scope_run_all(f->s, why.text);
 		return 0;
 	}
+	if (f->known_parts == 1)
+		hidden_add(&f->parts, f->rq->parts, &c);
 	f->s->changes = xcalloc(c.npaths, sizeof(*f->s->changes));
 	for (i = 0; i < c.npaths; i++)
 		f->s->changes[i] = path_from(f->subdir, c.paths[i]);
@@ -267,6 +270,8 @@ finder_differing_parts(struct finder *f, const char **ret_names)
 		    (strcmp(name, "keyFiles") == 0 &&
 		     f->rq->config->key_files.nitems > 0);
 
+		if (mark_part_is_of_file(&now->items[i]))
+			continue;
 		if (value != NULL ? strcmp(value, now->items[i].value) != 0 : is_named)
 			ret_names[n++] = name;
 	}
