@@ -245,7 +245,7 @@ static int
 file_load(const char *path, struct buf *ret_bytes, struct timespec *ret_written,
 	  struct error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct buf b = BUF_INIT;
 	struct stat st;
 	int rc = -1;

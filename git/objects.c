@@ -149,7 +149,7 @@ loose_read(struct objects *o, const uint8_t *id, enum object_kind *ret_kind,
 	for (i = 0; i < o->nstores; i++) {
 		char *path = xasprintf("%s/%.2s/%s", o->stores[i], hex, hex + 2);
 		struct buf raw = BUF_INIT;
-		int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
 
 		free(path);
 		if (fd < 0)

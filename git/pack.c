@@ -61,7 +61,7 @@ static int
 open_file(const char *stem, const char *suffix)
 {
 	char *path = xasprintf("%s%s", stem, suffix);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	free(path);
 	return fd;

@@ -11,12 +11,59 @@
 #include "ipc/mem.h"
 
 enum {
-	YAML_BYTES_MAX = 4 << 20
+	YAML_BYTES_MAX = 4 << 20,
+	YAML_DEPTH_MAX = 100,
 };
 
 struct yaml {
 	yaml_document_t document;
 };
+
+/* 1: one level more, -1: one less. */
+static int
+event_depth(const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		return 1;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+/* libyaml takes the square of the depth, so that of a hostile file is read first. */
+static int
+yml_check_depth(const char *path, const char *text, size_t n, struct error *err)
+{
+	yaml_parser_t parser;
+	yaml_mark_t at = { 0 };
+	bool is_over = false;
+	int depth = 0;
+
+	if (yaml_parser_initialize(&parser) == 0)
+		return error_set(err, ERROR_SYSTEM, "%s: out of memory", path);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
+	while (!is_over && depth <= YAML_DEPTH_MAX) {
+		yaml_event_t event;
+
+		/* What is wrong there is said by who loads it. */
+		if (yaml_parser_parse(&parser, &event) == 0)
+			break;
+		depth += event_depth(&event);
+		at = event.start_mark;
+		is_over = event.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&event);
+	}
+	if (depth > YAML_DEPTH_MAX)
+		(void)error_set(err, ERROR_DATA, "%s:%zu:%zu: nested past %d levels",
+				path, at.line + 1, at.column + 1, YAML_DEPTH_MAX);
+	yaml_parser_delete(&parser);
+	return depth > YAML_DEPTH_MAX ? -1 : 0;
+}
 
 static int
 yml_load(const char *path, const char *text, size_t n, yaml_document_t *document,
@@ -25,6 +72,8 @@ yml_load(const char *path, const char *text, size_t n, yaml_document_t *document
 	yaml_parser_t parser;
 	int rc = 0;
 
+	if (yml_check_depth(path, text, n, err) < 0)
+		return -1;
 	if (yaml_parser_initialize(&parser) == 0)
 		return error_set(err, ERROR_SYSTEM, "%s: out of memory", path);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);

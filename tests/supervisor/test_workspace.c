@@ -10,6 +10,7 @@
 
 #include "ipc/buf.h"
 #include "ipc/fd.h"
+#include "ipc/mem.h"
 #include "supervisor/project/cargo.h"
 #include "supervisor/project/golang.h"
 #include "supervisor/project/segment.h"
@@ -202,6 +203,32 @@ Test(workspace, what_does_not_parse_is_refused_by_path, .timeout = 120)
 			  bads[i].text, err.text);
 		workspace_list_release(&list);
 		scratch_leave();
+	}
+}
+
+/* 4 MB of brackets took libyaml hours. */
+Test(workspace, a_hostile_depth_is_refused_at_once, .timeout = 120)
+{
+	static const char *const openings[] = { "[", "{a: ", "- " };
+	const size_t n = 1000000;
+
+	for (size_t i = 0; i < COUNT(openings); i++) {
+		struct workspace_list list = WORKSPACE_LIST_INIT;
+		struct error err = ERROR_INIT;
+		size_t len = strlen(openings[i]);
+		char *text = xmalloc(n * len + 1);
+
+		for (size_t k = 0; k < n; k++)
+			memcpy(text + k * len, openings[i], len + 1);
+		(void)scratch_enter();
+		put("package.json", "{}");
+		put("pnpm-workspace.yaml", text);
+		cr_expect_lt(workspace_list_load(".", &list, &err), 0, "%s", openings[i]);
+		cr_expect(strstr(err.text, "pnpm-workspace.yaml:1:") != NULL &&
+			      strstr(err.text, "nested past") != NULL,
+			  "%s: [%s]", openings[i], err.text);
+		scratch_leave();
+		free(text);
 	}
 }
 
