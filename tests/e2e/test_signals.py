@@ -113,8 +113,10 @@ def matrix(w, _, name, __, origin_of, step_of):
     origin, sent = origin_of(w), SENT[name]
     origin.begin()
     appears(tok, n)
-    if step_of is own_session:
-        appears(apart)
+    # Tokens stand in the shell's own words too, and in its children's until they execute.
+    flag = {own_session: "apart", double_fork: "double"}.get(step_of)
+    if flag:
+        until(lambda: os.path.exists(w.beside(flag)), 20, "what goes its own way")
     origin.send(sent[0])
     if len(sent) == 2:
         again(w, origin, sent[1], tok)
