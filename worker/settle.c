@@ -55,7 +55,8 @@ settle_worker(int *sock, int *log_dir_fd)
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	(void)prctl(PR_SET_NAME, "geonosis-worker");
+	/* A name apart: `pkill -KILL geonosis` is to leave the one who ends the step. */
+	(void)prctl(PR_SET_NAME, "gn-worker");
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	/* Handlers of whoever forked us are not for us, nor for a child that shares our

@@ -329,3 +329,24 @@ def blocks_all(w):
     r = w.green("fast")
     eq((with_token(tok), w.step()["leaked"]), ([], 1), "what still runs, leaked")
     between(1.8, r.secs, 2 + patience(1.5), "seconds")
+
+
+def comm(pid):
+    try:
+        with open("/proc/%d/comm" % pid) as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+@test("KILL for every process of the program's name, as pkill sends it: the step's session ends")
+def killed_by_name(w):
+    tok = token()
+    w.tiers(fast=["%s & %s" % (mis("group", "sleep", tok), mis("sleep", tok))])
+    run = w.start("verify", "fast")
+    step = appears(tok, 2)
+    worker = worker_of(step[0], run.pid)
+    for pid in (run.pid, worker):
+        if "geonosis" in comm(pid):
+            kill(pid, signal.SIGKILL)
+    gone(tok, patience(1))

@@ -270,7 +270,7 @@ kill_spares(void *ctx, size_t job, const struct result *r)
 	(void)job;
 	(void)r;
 	(void)!system("for p in $(cat /proc/$PPID/task/$PPID/children); do "
-		      "test \"$(cat /proc/$p/comm)\" = geonosis-worker || continue; "
+		      "test \"$(cat /proc/$p/comm)\" = gn-worker || continue; "
 		      "kill -KILL $p; until grep -q '^State:.Z' /proc/$p/status; do :; "
 		      "done; echo >>killed; done");
 }
