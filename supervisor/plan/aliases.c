@@ -2,7 +2,6 @@
 #include "supervisor/plan/aliases.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +10,8 @@
 #include "supervisor/project/paths.h"
 
 enum {
-	TARGETS = 2 /* as the link says it, and where that leads in the end */
+	LOOKS_MAX = 20000000, /* of a path at a link: a fraction of a second */
+	TARGETS = 2	      /* as the link says it, and where that leads in the end */
 };
 
 struct link {
@@ -100,15 +100,20 @@ alias_add(struct alias_list *l, char *path, size_t changed)
 	l->items[l->nitems++] = (struct alias){ path, changed };
 }
 
-/* Through one link after the other, through none twice. */
+/* Through one link after the other, through none twice; `looks` are left. */
 static void
 change_follow(const struct link *links, bool *is_used, size_t nlinks, const char *path,
-	      size_t changed, struct alias_list *into)
+	      size_t changed, size_t *looks, struct alias_list *into)
 {
 	size_t next = into->nitems, i;
 
 	memset(is_used, 0, nlinks * sizeof(*is_used));
 	for (;;) {
+		if (*looks < nlinks) {
+			into->is_partial = true;
+			return;
+		}
+		*looks -= nlinks;
 		for (i = 0; i < nlinks; i++) {
 			char *seen = is_used[i] ? NULL : seen_through(&links[i], path);
 
@@ -131,12 +136,12 @@ aliases_find(const struct tree_key *tree, const char *const *paths, size_t npath
 	struct link *links = xcalloc(tree->nlinks + 1, sizeof(*links));
 	bool *is_used = xcalloc(tree->nlinks + 1, sizeof(*is_used));
 	char *root = tree->nlinks > 0 ? realpath(tree->root, NULL) : NULL;
-	size_t i, k;
+	size_t looks = LOOKS_MAX, i, k;
 
 	for (i = 0; i < tree->nlinks; i++)
 		link_read(root != NULL ? root : tree->root, tree->links[i], &links[i]);
-	for (i = 0; tree->nlinks > 0 && i < npaths; i++)
-		change_follow(links, is_used, tree->nlinks, paths[i], i, &list);
+	for (i = 0; tree->nlinks > 0 && i < npaths && !list.is_partial; i++)
+		change_follow(links, is_used, tree->nlinks, paths[i], i, &looks, &list);
 	for (i = 0; i < tree->nlinks; i++)
 		for (k = 0; k < TARGETS; k++)
 			free(links[i].targets[k]);

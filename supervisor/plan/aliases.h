@@ -8,6 +8,7 @@
 #ifndef SUPERVISOR_PLAN_ALIASES_H
 #define SUPERVISOR_PLAN_ALIASES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "git/tree_key.h"
@@ -20,6 +21,7 @@ struct alias {
 struct alias_list {
 	struct alias *items;
 	size_t nitems, room;
+	bool is_partial; /* there were too many to follow them all */
 };
 
 #define ALIAS_LIST_INIT       \

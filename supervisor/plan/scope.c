@@ -383,6 +383,8 @@ finder_select(struct finder *f, struct base_workspaces *base)
 	for (; i < nchanges; i++)
 		changes[i].path = f->aliases.items[i - s->nchanges].path;
 	in.nkey_parts = finder_differing_parts(f, names);
+	if (f->aliases.is_partial)
+		names[in.nkey_parts++] = "what many links show";
 	rc = affected_find(&in, &answer, f->err);
 	if (rc == 0)
 		scope_take_answer(s, &in, &answer);
