@@ -118,6 +118,7 @@ phase_prepare(void *ctx, const struct worker_order *order, struct command *ret_c
 {
 	const struct proving *p = ctx;
 	struct environment env = ENVIRONMENT_INIT;
+	const bool has_jobserver = p->phase->is_step && p->step->jobserver;
 	struct pattern *mark = NULL;
 	struct error err = ERROR_INIT;
 	char number[16];
@@ -134,7 +135,10 @@ phase_prepare(void *ctx, const struct worker_order *order, struct command *ret_c
 		environment_set(&env, "GEONOSIS_BASE", p->copy.commit);
 	if (p->changed_file != NULL)
 		environment_set(&env, "GEONOSIS_CHANGED_FILES", p->changed_file);
+	if (has_jobserver)
+		local_offer_jobserver(&env, order->slots);
 	*ret_command = (struct command){
+		.jobserver = has_jobserver ? order->slots : 0,
 		.text = p->phase->is_step ? bin_command(p->phase->command)
 					  : p->phase->command,
 		.env = env.vars,

@@ -63,18 +63,14 @@ local_log_name(const char *job_id)
 	return buf_steal(&b);
 }
 
-/*
- * MAKEFLAGS as a make gives it to those below: it takes the jobserver for its parent's. A
- * pipe, since make before 4.4 fails at a fifo, and those after it take either.
- */
-static void
-task_offer_jobserver(struct local *l, unsigned slots)
+void
+local_offer_jobserver(struct environment *e, unsigned slots)
 {
-	const char *old = environment_get(&l->env, "MAKEFLAGS");
+	const char *old = environment_get(e, "MAKEFLAGS");
 	char *flags = xasprintf("%s -j%u --jobserver-auth=%d,%d", old != NULL ? old : "",
 				slots, WORKER_JOBSERVER_READ, WORKER_JOBSERVER_WRITE);
 
-	environment_set(&l->env, "MAKEFLAGS", flags);
+	environment_set(e, "MAKEFLAGS", flags);
 	free(flags);
 }
 
@@ -100,7 +96,7 @@ task_prepare(void *ctx, const struct worker_order *order, struct command *ret_co
 	environment_set(&l->env, "GEONOSIS_SLOTS", number);
 	environment_set(&l->env, "GEONOSIS_HEAVY_SLOT_HELD", order->token);
 	if (job->step->jobserver)
-		task_offer_jobserver(l, order->slots);
+		local_offer_jobserver(&l->env, order->slots);
 	*ret_command = (struct command){
 		.jobserver = job->step->jobserver ? order->slots : 0,
 		.text = bin_command(job->command),

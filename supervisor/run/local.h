@@ -8,6 +8,7 @@
 #include "ipc/error.h"
 #include "supervisor/plan/plan.h"
 #include "supervisor/run/engine.h"
+#include "supervisor/run/environment.h"
 
 struct local;
 
@@ -28,6 +29,12 @@ struct local_options {
  * `fast-2@packages%2Fa.log`.  Freed by the caller.
  */
 char *local_log_name(const char *job_id);
+/*
+ * MAKEFLAGS for the jobserver that a worker makes of so many slots, as a make gives it to
+ * those below: it takes the jobserver for its parent's.  A pipe, since make before 4.4
+ * fails at a fifo, and those after it take either.
+ */
+void local_offer_jobserver(struct environment *e, unsigned slots);
 
 /* The plan is borrowed.  The calling process becomes a child subreaper. */
 struct local *local_new(const struct plan *p, const struct local_options *o);

@@ -909,3 +909,11 @@ def slots_told(w):
     w.tiers(fast=[proves("touch p", "told 2", "echo told $GEONOSIS_SLOTS; [ -n \"$GEONOSIS_HEAVY_SLOT_HELD\" ] && exit 1",
                          slots=2)])
     w.green("prove", "fast", "--jobs", "4")
+
+
+@test("jobserver: a step has in its copy what it has in a run")
+def jobserver_offered(w):
+    w.tiers(fast=[proves("printf 'all: a b\\na b:\\n\\t@echo $$MAKEFLAGS; exit 1\\n' >Makefile", "-j2 --jobserver-auth=3,4",
+                         "make", slots=2, jobserver=True)])
+    w.green("prove", "fast")
+    lacks(step(w)["tail"], "warning")
