@@ -232,9 +232,10 @@ only_refuse(const struct config *c, const struct tier *t, const struct scope *sc
 	if (near == NULL && whole.njobs > 0)
 		near = ids[0];
 	(void)error_set(err, ERROR_USAGE,
-			"--only: tier \"%s\" has no step \"%s\"; did you mean \"%s\"? "
+			"--only: tier \"%s\" has no step \"%s\"%s; did you mean \"%s\"? "
 			"(--dry-run lists them)",
-			t->name, only, near);
+			t->name, only,
+			scope->leaves_out ? " in what the change reaches" : "", near);
 	free(ids);
 	plan_release(&whole);
 	return -1;

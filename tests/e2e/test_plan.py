@@ -115,6 +115,20 @@ def only(w):
     w.refused("verify", "fast", "--only", "sub", needles=["sub"])
 
 
+@test("--only of a job that no change reaches: the refusal says that it is the change's doing")
+def only_unreached(w):
+    w.write("package.json", '{"workspaces": ["packages/*"]}')
+    for name in "ab":
+        w.write("packages/%s/package.json" % name, '{"name": "%s"}' % name)
+    w.tiers(fast=[{"command": "echo {workspace}", "per": "workspace"}])
+    w.repository()
+    w.write("packages/b/new", "")
+    w.green("fast", "--since", "HEAD", "--only", "fast/1@packages/b")
+    w.refused("verify", "fast", "--since", "HEAD", "--only", "fast/1@packages/a", needles=["fast/1@packages/a", "what the change reaches"])
+    r = w.refused("verify", "fast", "--only", "fast/1@packages/c", needles=["fast/1@packages/c"])
+    lacks(r.err, "reaches", "stderr")
+
+
 @test("--dry-run prints the plan and leaves everything as it is")
 def dry_run(w):
     w.tiers(fast=["touch RAN", "sub", {"parallel": ["touch RAN2", "touch RAN3"]}], sub=["touch RAN4"])
