@@ -71,6 +71,36 @@ field_text(const struct document *d, size_t value, const char *wanted, char **re
 	return 0;
 }
 
+/* Is there nothing but comments in it? The shell would call that green. */
+static bool
+command_is_comment(const char *text)
+{
+	static const char blanks[] = " \t\r\n";
+
+	for (text += strspn(text, blanks); *text == '#'; text += strspn(text, blanks))
+		text += strcspn(text, "\n");
+	return *text == '\0';
+}
+
+int
+field_command(const struct document *d, size_t value, const char *wanted,
+	      char **ret_command, struct error *err)
+{
+	char *text;
+
+	if (field_text(d, value, wanted, &text, err) != 0)
+		return -1;
+	if (command_is_comment(text)) {
+		free(text);
+		return document_refuse(d, value, err,
+				       "a comment of the shell where %s is due: it "
+				       "measures nothing",
+				       wanted);
+	}
+	*ret_command = text;
+	return 0;
+}
+
 int
 field_flag(const struct document *d, size_t value, bool *ret_flag, struct error *err)
 {

@@ -24,6 +24,9 @@ char *field_quote(const char *text);
 /* A string that is not blank; `wanted` says what it should be: "a command". */
 int field_text(const struct document *d, size_t value, const char *wanted,
 	       char **ret_text, struct error *err);
+/* One that the shell has something to do with: not a comment alone. */
+int field_command(const struct document *d, size_t value, const char *wanted,
+		  char **ret_command, struct error *err);
 int field_flag(const struct document *d, size_t value, bool *ret_flag, struct error *err);
 /* A whole number from min to max. */
 int field_number(const struct document *d, size_t value, int64_t min, int64_t max,

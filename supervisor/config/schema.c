@@ -29,6 +29,16 @@ schema_text(const char *about)
 	return schema;
 }
 
+/* A line of it is neither blank nor a comment. */
+static struct json_object *
+schema_shell(const char *about)
+{
+	struct json_object *schema = schema_type("string", about);
+
+	js_add_string(schema, "pattern", "(^|\\n)[ \\t\\r]*[^\\s#]");
+	return schema;
+}
+
 static struct json_object *
 schema_pattern(const char *pattern)
 {
@@ -97,7 +107,7 @@ schema_proves(const char *about)
 	struct json_object *properties = js_object();
 
 	js_add(schema, "required", schema_names("plant", "expect"));
-	js_add(properties, "plant", schema_text("A command that plants a fault."));
+	js_add(properties, "plant", schema_shell("A command that plants a fault."));
 	js_add(properties, "expect", schema_text("The text that tells it was seen."));
 	js_add(schema, "properties", properties);
 	js_add_bool(schema, "additionalProperties", false);
@@ -123,9 +133,10 @@ schema_key(const struct step_key *key)
 
 	switch (key->type) {
 	case KEY_TEXT:
+		if (key != &step_keys[STEP_TURBO])
+			return schema_shell(key->about);
 		schema = schema_text(key->about);
-		if (key == &step_keys[STEP_TURBO])
-			js_add(schema, "not", schema_pattern("^-"));
+		js_add(schema, "not", schema_pattern("^-"));
 		return schema;
 	case KEY_REGEX:
 		schema = schema_type("string", key->about);
@@ -241,7 +252,7 @@ schema_step(void)
 {
 	struct json_object *schema = js_object(), *any = js_array();
 
-	js_push(any, schema_text("A shell command, or exactly the name of a tier."));
+	js_push(any, schema_shell("A shell command, or exactly the name of a tier."));
 	js_push(any, schema_ref("#/$defs/command"));
 	js_push(any, schema_ref("#/$defs/group"));
 	js_add(schema, "anyOf", any);

@@ -88,8 +88,8 @@ step_read_proof(struct step_reader *r, size_t member, struct error *err)
 	const char *key = document_key(r->d, member);
 
 	if (strcmp(key, "plant") == 0)
-		return field_text(r->d, member, "a command that plants a fault",
-				  &r->step.plant, err);
+		return field_command(r->d, member, "a command that plants a fault",
+				     &r->step.plant, err);
 	if (strcmp(key, "expect") == 0)
 		return field_text(r->d, member, "the text that tells the fault was seen",
 				  &r->step.expect, err);
@@ -122,23 +122,17 @@ step_read_proves(struct step_reader *r, size_t value, struct error *err)
 	return 0;
 }
 
-static const char *
-step_wanted(enum step_key_id id)
-{
-	if (id == STEP_TURBO)
-		return "the name of a turbo task";
-	return "a command";
-}
-
 static int
 step_read_text(struct step_reader *r, size_t value, enum step_key_id id,
 	       struct error *err)
 {
 	char **text = step_field(&r->step, id);
 
-	if (field_text(r->d, value, step_wanted(id), text, err) != 0)
+	if (id != STEP_TURBO)
+		return field_command(r->d, value, "a command", text, err);
+	if (field_text(r->d, value, "the name of a turbo task", text, err) != 0)
 		return -1;
-	if (id == STEP_TURBO && **text == '-')
+	if (**text == '-')
 		return document_refuse(
 		    r->d, value, err,
 		    "begins with \"-\": turbo would take it for an option");

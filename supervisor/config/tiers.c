@@ -69,8 +69,8 @@ item_read_string(struct tiers_reader *r, size_t value, struct item *ret_item,
 	char *command;
 	size_t tier;
 
-	if (field_text(r->d, value, "a command or the name of a tier", &command, err) !=
-	    0)
+	if (field_command(r->d, value, "a command or the name of a tier", &command,
+			  err) != 0)
 		return -1;
 	if (tier_names_find(&r->names, command, &tier)) {
 		free(command);
