@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offspring: every process that descends from this one, which is its subreaper.
+ * Offspring: what descends from this process, which is its subreaper.
  */
 #ifndef SUPERVISOR_PROVE_OFFSPRING_H
 #define SUPERVISOR_PROVE_OFFSPRING_H
@@ -10,5 +10,11 @@
  * for at most `limit_ms`.
  */
 void offspring_end(int limit_ms);
+/*
+ * A child of ours that would have done that was killed: kill what has the run `id` in
+ * TURN_CHAIN_VARIABLE of its environment, whosever child it is.  Other children of ours,
+ * which whoever became us has left us, stay.
+ */
+void offspring_end_run(const char *id, int limit_ms);
 
 #endif

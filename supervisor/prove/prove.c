@@ -11,6 +11,7 @@
 #include "ipc/fd.h"
 #include "ipc/mem.h"
 #include "ipc/signals.h"
+#include "supervisor/prove/offspring.h"
 #include "supervisor/prove/proof_report.h"
 #include "supervisor/prove/surroundings.h"
 #include "supervisor/report/place.h"
@@ -18,6 +19,10 @@
 #include "supervisor/run/run.h"
 #include "supervisor/run/turn.h"
 #include "worker/worker.h"
+
+enum {
+	PROVE_END_LIMIT_MS = 3000
+};
 
 struct prove {
 	const struct prove_request *request;
@@ -280,12 +285,14 @@ prove_run_steps(struct prove *p, const struct prover_setup *setup,
 
 	for (i = 0; i < p->run_plan.njobs; i++)
 		results[i] = (struct result)RESULT_INIT;
+	/* What a prover left that was killed comes to us, and ends with its copy. */
 	worker_adopt_orphans();
 	rc = run_execute(&p->run_plan, &options, results, ret_outcome, err);
 	for (i = 0; i < p->run_plan.njobs; i++)
 		result_release(&results[i]);
 	free(results);
 	provers_free(provers);
+	offspring_end_run(p->turn.id, PROVE_END_LIMIT_MS);
 	return rc;
 }
 

@@ -8,8 +8,8 @@ import shutil
 import signal
 import subprocess
 
-from harness import (Skip, appears, between, binary, each, eq, gone, has, lacks, match, mis,
-                     patience, test, token, until, with_token)
+from harness import (Running, Skip, appears, between, binary, each, eq, gone, has, lacks, match, mis,
+                     patience, test, token, until, with_token, worker_of)
 
 PROVE_REPORT = ".geonosis/prove-report.json"
 KINDS = ("overlay", "portable", "bare")
@@ -775,6 +775,25 @@ def daemons_end(w, kind):
                          mis("bg", "session", "sleep", b) + "; echo hit; exit 1")])
     w.green("prove", "fast")
     eq((with_token(a), with_token(b)), ([], []), "daemons")
+
+
+@each(KINDS, "{0}: a prover killed with SIGKILL: its step is not proven, and a daemon of it ends; other children stay")
+def prover_killed(w, kind):
+    with_kind(w, kind)
+    a, b, other = token(), token(), token()
+    w.tiers(fast=[proves("touch p", "hit", mis("bg", "session", "sleep", a) + "; exec " + mis("sleep", b))])
+    w.write(w.beside("before"), "#!/bin/sh\n%s &\nexec %s verify prove fast\n" % (
+        mis("sleep", other), shlex.quote(binary())), 0o755)
+    run = Running(w, [w.beside("before")])
+    appears(b)
+    appears(a)
+    os.kill(worker_of(with_token(b)[0], run.pid), signal.SIGKILL)
+    r = run.wait(patience(20))
+    eq(r.code, 1, "exit code (%r)" % r)
+    has(line(r, "fast/1"), "prover was killed")
+    eq((with_token(a), with_token(b)), ([], []), "what the step left")
+    eq(len(with_token(other)), 1, "the other child")
+    no_copies(w)
 
 
 def everything_of(w):
