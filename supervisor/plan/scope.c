@@ -6,9 +6,11 @@
  */
 #include "supervisor/plan/scope.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "git/base.h"
 #include "git/changed.h"
@@ -190,6 +192,19 @@ finder_find_aliases(struct finder *f, const struct changed *c)
 	l->nitems = n;
 }
 
+static void
+finder_find_gone(struct finder *f)
+{
+	struct scope *s = f->s;
+	struct stat st;
+	size_t i;
+
+	s->is_gone = xcalloc(s->nchanges, sizeof(*s->is_gone));
+	for (i = 0; i < s->nchanges; i++)
+		s->is_gone[i] = lstat(s->changes[i], &st) < 0 &&
+				(errno == ENOENT || errno == ENOTDIR);
+}
+
 static int
 finder_find_cuts(struct finder *f)
 {
@@ -230,6 +245,7 @@ finder_find_changes(struct finder *f)
 	f->s->nchanges = c.npaths;
 	f->s->has_changes = true;
 	if (f->rq->needs_workspaces) {
+		finder_find_gone(f);
 		rc = finder_find_cuts(f);
 		if (rc == 0)
 			finder_find_aliases(f, &c);
@@ -542,6 +558,7 @@ scope_release(struct scope *s)
 	free(s->is_selected);
 	free(s->changes);
 	free(s->is_cut);
+	free(s->is_gone);
 	free(s->against);
 	free(s->reason);
 	free(s->mark_name);

@@ -48,6 +48,7 @@ struct scope {
 	bool has_changes; /* a diff could be read */
 	char **changes;	  /* paths from the working directory, sorted by the top's path */
 	bool *is_cut;	  /* of each: a version cut wrote it; NULL: not known */
+	bool *is_gone;	  /* of each: nothing is there any more; NULL: not known */
 	size_t nchanges;
 };
 

@@ -77,7 +77,7 @@ work_untested(const struct scope *s, const struct config *c)
 	for (i = 0; i < s->nchanges; i++) {
 		long owner = workspace_list_owner(&s->workspaces, s->changes[i]);
 
-		if (path_is_test(s->changes[i]))
+		if (path_is_test(s->changes[i]) && (s->is_gone == NULL || !s->is_gone[i]))
 			is_tested[owner >= 0 ? (size_t)owner : s->workspaces.nitems] =
 			    true;
 	}

@@ -5,7 +5,7 @@
  * A code file is one whose name ends as a source file's does, and that is neither a
  * document nor a test.  A test is `*.test.*`, `*.spec.*`, or lies under `__tests__/`,
  * `test/` or `tests/`; it is of the workspace that it lies in, and speaks for all code
- * there.
+ * there.  One that was deleted speaks for none.
  */
 #ifndef SUPERVISOR_PLAN_WORK_H
 #define SUPERVISOR_PLAN_WORK_H

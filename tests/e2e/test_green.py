@@ -451,6 +451,19 @@ def cut_wants_no_test(w):
         has(w.red("fast", "--fresh", *args).both, "src/version.js")
 
 
+@test("--require-work: a test that is deleted is none that came with the code")
+def deleted_test(w):
+    w.config({"verify": {"fast": [{"command": "echo SKIP", "runner": True}]}})
+    w.write("x.test.js", "1")
+    w.repository()
+    w.green("fast")
+    w.write("x.js", "1")
+    os.unlink(w.path("x.test.js"))
+    has(w.red("fast", "--require-work").both, "x.js")
+    w.write("y.test.js", "1")
+    w.green("fast", "--require-work")
+
+
 # ----------------------------------------------------------------- a tool's own
 
 def tool(w, *args, code=0):

@@ -12,7 +12,8 @@
 
 struct work_row {
 	const char *name;
-	const char *changes;  /* a path a line; `!` before it: a version cut's */
+	const char
+	    *changes; /* a path a line; `!` before it: a version cut's, `-`: gone */
 	const char *untested; /* NULL: none */
 };
 
@@ -43,6 +44,10 @@ static const struct work_row rows[] = {
 	{ "in no workspace", "x.ts", "x.ts" },
 	{ "in no workspace, tested", "x.ts\ntest/x", NULL },
 	{ "that test is nobody else's", "p/a/x.ts\ntest/x", "p/a/x.ts" },
+	{ "a test that is gone", "p/a/x.ts\n-p/a/x.test.ts", "p/a/x.ts" },
+	{ "one that is gone and one that came", "p/a/x.ts\n-p/a/x.test.ts\np/a/test/x",
+	  NULL },
+	{ "code that is gone", "-p/a/x.ts", "p/a/x.ts" },
 	{ "outside", "../x.ts\n../x.test.ts", NULL },
 	{ "the second is not tested", "p/a/x.ts\np/a/x.test.ts\np/b/x.ts", "p/b/x.ts" },
 };
@@ -65,11 +70,13 @@ scope_make(struct scope *s, const char *changes)
 	list_builder_finish(&b, MANAGER_NPM, &s->workspaces);
 	s->changes = xcalloc(20, sizeof(*s->changes));
 	s->is_cut = xcalloc(20, sizeof(*s->is_cut));
+	s->is_gone = xcalloc(20, sizeof(*s->is_gone));
 	while ((one = strsep(&rest, "\n")) != NULL) {
 		if (*one == '\0')
 			continue;
 		s->is_cut[s->nchanges] = *one == '!';
-		s->changes[s->nchanges++] = xstrdup(one + (*one == '!'));
+		s->is_gone[s->nchanges] = *one == '-';
+		s->changes[s->nchanges++] = xstrdup(one + (*one == '!' || *one == '-'));
 	}
 	free(copy);
 }
