@@ -2,6 +2,7 @@
 /* The program: which command, and its exit code. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -151,14 +152,28 @@ main_dispatch(const char *name, int argc, char *argv[])
 	return cmd_planned(c, argc, argv);
 }
 
+/* `geonosis-gate` is the same program's own name as `geonosis gate daemon`. */
+static bool
+main_is_daemon(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : program, "geonosis-gate") == 0;
+}
+
 int
 main(int argc, char *argv[])
 {
+	static char daemon[] = "daemon";
 	const char *name = argc > 1 ? argv[1] : "";
 	struct error err = ERROR_INIT;
 
 	main_fill_standard();
 	main_settle_signals();
+	if (argc > 0 && main_is_daemon(argv[0]) && strcmp(name, "--version") != 0) {
+		argv[0] = daemon;
+		return cmd_gate(argc, argv);
+	}
 	if (argc < 2) {
 		(void)error_set(&err, ERROR_USAGE,
 				"no command: say what to do, as in `geonosis verify "

@@ -177,6 +177,17 @@ def hostile_words(w):
             lacks(line, "\x07", "stderr")
 
 
+@test("under the name geonosis-gate it is the daemon's command, and of the same version")
+def daemon_name(w):
+    link = w.beside("geonosis-gate")
+    os.symlink(binary(), link)
+    for words, code, says in (("", 2, "geonosis: gate daemon: "), ("--help", 0, "usage: geonosis gate daemon"),
+                              ("--version", 0, w.run("--version").out), ("verify fast", 2, "geonosis: gate daemon: ")):
+        r = w.shell("exec %s %s" % (link, words))
+        eq(r.code, code, "exit code of %s (%r)" % (words, r))
+        has(r.both, says)
+
+
 @test("verify --prove shows this very program going red, and touches nothing")
 def prove_itself(w):
     w.config("{ broken")
