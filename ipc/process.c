@@ -21,6 +21,7 @@
 #include "ipc/mem.h"
 
 enum {
+	PROCESS_DEPTH_MAX = 4096, /* /proc is read without a lock: no endless walk */
 	COMPLAINT_MAX = 512
 };
 
@@ -250,6 +251,19 @@ process_parent(pid_t pid)
 	if (p == NULL || sscanf(p + 1, " %c %d", &state, &parent) != 2 || state == 'Z')
 		return 0;
 	return parent;
+}
+
+bool
+process_descends(pid_t pid, pid_t ancestor)
+{
+	int i;
+
+	for (i = 0; i < PROCESS_DEPTH_MAX && pid > 0; i++) {
+		if (pid == ancestor)
+			return true;
+		pid = process_parent(pid);
+	}
+	return false;
 }
 
 uint64_t

@@ -10,6 +10,7 @@
 #ifndef IPC_PROCESS_H
 #define IPC_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,8 @@ int process_ask(const struct process_question *q, struct buf *ret_answer,
 
 /* The parent of a process; 0 where that cannot be told, or the process is dead. */
 pid_t process_parent(pid_t pid);
+/* Is a process that one, or does it descend from it? */
+bool process_descends(pid_t pid, pid_t ancestor);
 /* In which pids are what they are for us; 0 where that cannot be told. */
 uint64_t process_pid_namespace(void);
 

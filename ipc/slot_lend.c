@@ -7,6 +7,7 @@
  */
 #include "ipc/slot.h"
 
+#include "ipc/process.h"
 #include "ipc/slot_seat.h"
 
 struct lending {
@@ -17,6 +18,16 @@ struct lending {
 	bool *is_stuck;
 };
 
+/* The borrower, or what it runs: a light step of its may wait for slots by itself. */
+static bool
+lending_is_to(const struct lending *l, const struct table_name *name)
+{
+	if (name->pid_namespace != l->pid_namespace)
+		return false;
+	return name->pid == l->pid || (l->pid_namespace == l->seat->pid_namespace &&
+				       process_descends(name->pid, l->pid));
+}
+
 /* Is that a request of the borrower that waits for what the hold is taken from? */
 static bool
 lending_helps(const struct lending *l, const struct table *t, unsigned i)
@@ -25,12 +36,9 @@ lending_helps(const struct lending *l, const struct table *t, unsigned i)
 	unsigned pool = table_pool(t, i);
 	struct table_name name;
 
-	/* One that is older than the hold is before everybody by now. */
 	if ((e->state != TABLE_WAIT && e->state != TABLE_PASSED) || pool == l->hold ||
-	    e->ticket < t->entries[l->hold].ticket ||
 	    !table_is_within(t, l->hold, pool) ||
-	    !seat_name_read(l->seat->fd, i, e->ticket, &name) || name.pid != l->pid ||
-	    name.pid_namespace != l->pid_namespace)
+	    !seat_name_read(l->seat->fd, i, e->ticket, &name) || !lending_is_to(l, &name))
 		return false;
 	if (e->flags == TABLE_EXCLUSIVE &&
 	    !seat_inside_of(l->seat->fd, t, l->hold).is_exclusive) {
@@ -72,6 +80,7 @@ slots_lend(struct slots *s, int32_t pid, uint64_t pid_namespace, bool *ret_is_st
 
 		if (!lending_helps(&l, &x.table, i))
 			continue;
+		e.lent = TABLE_LENT;
 		e.outer = (uint16_t)l.hold;
 		e.outer_ticket = x.table.entries[l.hold].ticket;
 		seat_put(&x, i, &e);

@@ -176,7 +176,9 @@ seat_inside_of(int fd, const struct table *t, unsigned i)
 	if (seat_name_read(fd, i, t->entries[i].ticket, &name))
 		in.pid = name.pid;
 	/* One that ended may still stand in the table. */
-	for (; i != TABLE_ROOT && seat_is_alive(&fd, i); i = table_pool(t, i))
+	for (unsigned n = 0;
+	     n < TABLE_CAPACITY && i != TABLE_ROOT && seat_is_alive(&fd, i);
+	     n++, i = table_pool(t, i))
 		if (t->entries[i].flags == TABLE_EXCLUSIVE)
 			in.is_exclusive = true;
 	return in;

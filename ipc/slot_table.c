@@ -119,9 +119,10 @@ table_pool(const struct table *t, unsigned i)
 	if (e->outer_ticket == 0 || e->outer >= t->header.used)
 		return TABLE_ROOT;
 	outer = &t->entries[e->outer];
-	/* The outer one asked first: whatever the bytes say, there is no circle. */
+	/* The outer one asked first, or lent what it has. */
 	if (outer->state != TABLE_HELD || outer->ticket != e->outer_ticket ||
-	    outer->ticket >= e->ticket || outer->flags == TABLE_LIGHT)
+	    (outer->ticket >= e->ticket && e->lent != TABLE_LENT) ||
+	    outer->flags == TABLE_LIGHT)
 		return TABLE_ROOT;
 	return e->outer;
 }
@@ -135,7 +136,8 @@ table_pool_size(const struct table *t, unsigned pool)
 bool
 table_is_within(const struct table *t, unsigned i, unsigned outer)
 {
-	while (i != TABLE_ROOT && i != outer)
+	/* Not for ever, whatever the bytes say. */
+	for (unsigned n = 0; n < TABLE_CAPACITY && i != TABLE_ROOT && i != outer; n++)
 		i = table_pool(t, i);
 	return i == outer;
 }

@@ -58,6 +58,10 @@ enum {
 	TABLE_LIGHT = 2,
 };
 
+enum {
+	TABLE_LENT = 1, /* `outer` was given while it waited, and may be younger */
+};
+
 struct table_header {
 	uint64_t magic;
 	uint32_t layout;
@@ -78,7 +82,7 @@ struct table_entry {
 	uint16_t want;
 	uint16_t least;
 	uint16_t got;
-	uint16_t spare;
+	uint16_t lent;
 	uint32_t offered_ms; /* low bits of clock_now_ms */
 };
 

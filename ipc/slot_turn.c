@@ -100,6 +100,9 @@ slot_adopt(struct slot *r, struct seat_section *x)
 	if (e.state != TABLE_HELD)
 		return;
 	r->state = SLOT_HELD;
+	/* It may have been lent to us. */
+	r->wish.outer = e.outer;
+	r->wish.outer_ticket = e.outer_ticket;
 	if (e.flags == TABLE_LIGHT) {
 		/* There was nothing to have but leave. */
 		e.state = TABLE_FREE;

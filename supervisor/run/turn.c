@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "ipc/clock.h"
 #include "ipc/fd.h"
 #include "ipc/lock.h"
 #include "ipc/mem.h"
@@ -18,7 +19,7 @@
 enum {
 	TURN_TICK_MS = 20,
 	TURN_CHAIN_MAX = 64 * TURN_ID_SIZE, /* runs within runs within runs */
-	TURN_ANCESTORS_MAX = 4096, /* /proc is read without a lock: no endless walk */
+	TURN_HELP_MS = 100,		    /* it looks at other processes */
 };
 
 void
@@ -48,20 +49,6 @@ turn_chain(const struct turn *t)
 	return xasprintf("%s%s%s", outer, *outer != '\0' ? ":" : "", t->id);
 }
 
-static bool
-process_is_ancestor(pid_t ancestor)
-{
-	pid_t pid = getpid();
-	int i;
-
-	for (i = 0; i < TURN_ANCESTORS_MAX && pid > 0; i++) {
-		if (pid == ancestor)
-			return true;
-		pid = process_parent(pid);
-	}
-	return false;
-}
-
 /* Who has the turn, as its note says. */
 struct holder {
 	pid_t pid;
@@ -79,7 +66,8 @@ holder_encloses_us(const struct holder *h)
 	/* Elsewhere, as in a container that shares the directory, its number is not that
 	 * of a process around us. */
 	return h->pid > 0 && h->pid_namespace != 0 &&
-	       h->pid_namespace == process_pid_namespace() && process_is_ancestor(h->pid);
+	       h->pid_namespace == process_pid_namespace() &&
+	       process_descends(getpid(), h->pid);
 }
 
 static struct holder
@@ -99,6 +87,7 @@ static int
 turn_wait(struct turn *t, const char *tier, struct signals *signals, turn_wait_fn *tell,
 	  void *ctx, struct error *err)
 {
+	int64_t help_ms = clock_now_ms();
 	bool told = false;
 	int rc;
 
@@ -116,9 +105,11 @@ turn_wait(struct turn *t, const char *tier, struct signals *signals, turn_wait_f
 					 tier, (long)h.pid);
 		if (!told)
 			tell(ctx, tier, h.pid);
-		if (t->help != NULL && h.pid > 0 &&
-		    t->help(ctx, tier, h.pid, h.pid_namespace, err) < 0)
-			return -1;
+		if (t->help != NULL && h.pid > 0 && clock_now_ms() >= help_ms) {
+			help_ms = clock_now_ms() + TURN_HELP_MS;
+			if (t->help(ctx, tier, h.pid, h.pid_namespace, err) < 0)
+				return -1;
+		}
 		told = t->waited = true;
 		(void)poll(&fd, 1, TURN_TICK_MS);
 		signo = signals_read(signals);

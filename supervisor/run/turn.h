@@ -26,7 +26,7 @@ enum {
 /* Told once when the wait begins; `pid` is the holder's, 0 where it did not say. */
 typedef void turn_wait_fn(void *ctx, const char *tier, pid_t pid);
 /*
- * Told at each look at a run that is waited for and says who it is, to help it on.  -1
+ * Told now and then of a run that is waited for and says who it is, to help it on.  -1
  * with *err refuses this run: it would wait for ever.
  */
 typedef int turn_help_fn(void *ctx, const char *tier, pid_t pid, uint64_t pid_namespace,

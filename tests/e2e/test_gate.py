@@ -1031,6 +1031,22 @@ def lent(w, _, around, flags):
     assert free(w)
 
 
+@each((("shared", ["gate", "run", "--"], []), ("exclusive", ["gate", "run", "--exclusive", "--"], ["--exclusive"])),
+      "a hold that is younger than what it is lent to is lent as well: {0}")
+def lent_late(w, _, around, flags):
+    on, go = w.beside("on"), w.beside("go")
+    # The other run asks between the outer hold and the one of the step that waits for it; its light step asks for itself.
+    w.tiers(full=[mis("touch", on, "await", go, "exit", 0), verify("fast")],
+            fast=[{"command": shlex.quote(binary()) + " gate run -- echo deep", "slots": 0}, "echo one"])
+    outer = w.start(*around, binary(), "verify", "full", "--report", w.beside("outer.json"), env=ONE)
+    until(lambda: os.path.exists(on), 20, "the first step")
+    other = w.start("verify", "fast", *flags, env=ONE)
+    until(lambda: pids(w, "waiting"), 20, "the other run to ask")
+    open(go, "w").close()
+    eq((other.wait(30).code, outer.wait(30).code), (0, 0), "exit codes")
+    assert free(w)
+
+
 @test("a step that waits for a run that waits for the whole machine would wait for itself: refused, exit 2")
 def lent_in_vain(w):
     on, go = w.beside("on"), w.beside("go")
