@@ -204,27 +204,6 @@ changes_sort(const struct affected_input *in, const struct globs *documents,
 	a->documents_only = nreal == 0 && ndocuments > 0;
 }
 
-/* What a step reads of a workspace is also what lies in a workspace within. */
-static void
-outer_add(const struct workspace_list *l, struct edge_list *edges)
-{
-	size_t i;
-
-	for (i = 0; i < l->nitems; i++) {
-		char *path = xstrdup(l->items[i].path), *slash;
-
-		while ((slash = strrchr(path, '/')) != NULL) {
-			long outer;
-
-			*slash = '\0';
-			outer = workspace_list_find(l, path);
-			if (outer >= 0)
-				edge_list_add(edges, (size_t)outer, i);
-		}
-		free(path);
-	}
-}
-
 /* The edges of the tree, and those of the base between workspaces that still are. */
 static void
 graph_unite(const struct affected_input *in, struct graph *ret_graph)
@@ -235,7 +214,6 @@ graph_unite(const struct affected_input *in, struct graph *ret_graph)
 
 	for (i = 0; i < g->nedges; i++)
 		edge_list_add(&edges, g->edges[i].from, g->edges[i].to);
-	outer_add(in->tree, &edges);
 	g = in->base != NULL ? in->base_graph : NULL;
 	for (i = 0; g != NULL && i < g->nedges; i++) {
 		long from =
@@ -333,10 +311,7 @@ affected_reason(const struct affected_input *in, const struct affected *a,
 		break;
 	case WHY_DEPENDS:
 		clean = shown(in->tree->items[s->through].path);
-		reason = path_is_within(in->tree->items[s->through].path,
-					in->tree->items[workspace].path)
-			     ? xasprintf("%s lies in it", clean)
-			     : xasprintf("depends on %s", clean);
+		reason = xasprintf("depends on %s", clean);
 		break;
 	case WHY_ALL:
 		return xstrdup(a->all_reason);

@@ -92,7 +92,7 @@ int affected_find(const struct affected_input *in, struct affected *ret_affected
 		  struct error *err);
 /*
  * Why a workspace is selected, as one line to be freed: `packages/a/x.js changed`,
- * `depends on packages/a`, `packages/a/b lies in it`; NULL where it is not.
+ * `depends on packages/a`; NULL where it is not.
  */
 char *affected_reason(const struct affected_input *in, const struct affected *a,
 		      size_t workspace);
