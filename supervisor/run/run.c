@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ipc/clock.h"
 #include "ipc/mem.h"
@@ -68,6 +69,44 @@ run_fail_live(struct run *r, size_t i, const struct error *err)
 	res->slot_wait_ms = waited_ms;
 	res->error = xstrdup(err->text);
 	run_finish_job(r, job);
+}
+
+/* Out of descriptors, processes or memory: the end of another gives some back. */
+static bool
+error_is_no_room(const struct error *err)
+{
+	return err->errnum == EMFILE || err->errnum == ENFILE || err->errnum == EAGAIN ||
+	       err->errnum == ENOMEM;
+}
+
+/*
+ * A job that there is no room for beside the others waits for one of them to end, and no
+ * more go at once from then on than there was room for.
+ */
+static bool
+run_park(struct run *r, size_t i, const struct error *err)
+{
+	size_t job = r->lives[i].job;
+
+	if (!error_is_no_room(err) || r->nlives < 2)
+		return false;
+	r->results[job].slot_wait_ms = -1;
+	r->parked[r->nparked++] = job;
+	run_remove_live(r, i);
+	r->room = r->nlives;
+	return true;
+}
+
+/* Those that were parked come first: they were the first in order. */
+static bool
+run_next(struct run *r, size_t *ret_job)
+{
+	if (r->nparked == 0)
+		return schedule_next(r->schedule, ret_job);
+	*ret_job = r->parked[0];
+	r->nparked--;
+	memmove(r->parked, r->parked + 1, r->nparked * sizeof(*r->parked));
+	return true;
 }
 
 /* --- slots --- */
@@ -127,7 +166,8 @@ run_let_go(struct run *r, size_t job)
 	struct error err = ERROR_INIT;
 
 	*l = (struct live){ .job = job, .since_ms = clock_now_ms() };
-	if (slot_request(r->options->machine->slots, &wish, &l->slot, &err) < 0)
+	if (slot_request(r->options->machine->slots, &wish, &l->slot, &err) < 0 &&
+	    !run_park(r, r->nlives - 1, &err))
 		run_fail_live(r, r->nlives - 1, &err);
 }
 
@@ -146,12 +186,16 @@ run_start_live(struct run *r, size_t i, unsigned attempt)
 		.token = slot_token(l->slot, token),
 	};
 	struct error err = ERROR_INIT;
+	int rc;
 
-	if (r->observer->job_start != NULL)
-		r->observer->job_start(r->observer->ctx, l->job, attempt);
-	r->results[l->job].state = RESULT_RUNNING;
 	l->since_ms = clock_now_ms();
-	if (r->engine->start(r->engine->ctx, &order, &l->task, &err) < 0)
+	rc = r->engine->start(r->engine->ctx, &order, &l->task, &err);
+	if (rc < 0 && attempt == 0 && run_park(r, i, &err))
+		return;
+	r->results[order.job].state = RESULT_RUNNING;
+	if (r->observer->job_start != NULL)
+		r->observer->job_start(r->observer->ctx, order.job, attempt);
+	if (rc < 0)
 		run_fail_live(r, i, &err);
 }
 
@@ -182,7 +226,7 @@ run_start_jobs(struct run *r)
 {
 	size_t job;
 
-	while (!r->stopped && r->nlives < r->room && schedule_next(r->schedule, &job)) {
+	while (!r->stopped && r->nlives < r->room && run_next(r, &job)) {
 		if (r->plan->jobs[job].nothing != NULL) {
 			run_pass_nothing(r, job);
 			continue;
@@ -399,12 +443,14 @@ run_execute(const struct plan *p, const struct run_options *o, struct result *re
 
 	r.schedule = schedule_new(p);
 	r.lives = xcalloc(r.room, sizeof(*r.lives));
+	r.parked = xcalloc(r.room, sizeof(*r.parked));
 	rc = run_loop(&r, err);
 	if (rc == 0) {
 		ret_outcome->ok = run_tell_skipped(&r) && r.interrupted == 0;
 		ret_outcome->interrupted = r.interrupted;
 	}
 	free(r.lives);
+	free(r.parked);
 	schedule_free(r.schedule);
 	return rc;
 }

@@ -25,7 +25,9 @@ struct run {
 	struct schedule *schedule;
 	struct live *lives;
 	size_t nlives;
-	size_t room;	    /* how many may be let go at once */
+	size_t room;	/* how many may be let go at once; falls where it is not there */
+	size_t *parked; /* jobs that were to start when there was no room, in order */
+	size_t nparked;
 	bool stopped;	    /* nothing new starts */
 	int interrupted;    /* the first signal */
 	int64_t kill_at_ms; /* -1: none */

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 
 from harness import (appears, between, binary, each, eq, gone, has, lacks, match, mis, patience, test, token,
@@ -100,6 +101,14 @@ def keep_going(w):
     eq({i: s["exitCode"] for i, s in w.steps().items()},
        {"fast/1": 3, "fast/2": 0, "lane/1": 4, "lane/2": 0, "fast/3": 0, "fast/4": 0}, "exit codes")
     eq(w.report()["ok"], False, "ok")
+
+
+@each(("heavy", "light"), "sixty {0} steps at once where there are descriptors for fewer: fewer go at once, none is red for it")
+def crowded(w, weight):
+    step = "true" if weight == "heavy" else {"command": "true", "slots": 0}
+    w.tiers(fast=["true", {"parallel": [step] * 60}, "true"])
+    w.green("fast", "--jobs", "60", before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    eq([s["exitCode"] for s in w.steps().values()], [0] * 62, "exit codes")
 
 
 @test("--only: that step alone, by its own tier's id; what it leaves out is no red")

@@ -2,6 +2,7 @@
 #include "tests/supervisor/fake_engine.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,12 +90,16 @@ fake_start(void *ctx, const struct engine_order *order, struct task **ret_task,
 	};
 	if (what == 'f')
 		return error_set(err, ERROR_SYSTEM, "no room for another");
+	if (what == 'n' && f->ntasks > 1) {
+		errno = EMFILE;
+		return error_system(err, "no room beside the others");
+	}
 	t = xcalloc(1, sizeof(*t));
 	t->fake = f;
 	t->job = order->job;
 	t->what = what;
 	t->rank = rank;
-	t->is_free = what == 'g' || what == 'r' || what == 'e';
+	t->is_free = strchr("gren", what) != NULL;
 	if (pipe(t->fds) < 0)
 		abort();
 	t->next = f->tasks;

@@ -5,6 +5,7 @@
  *
  * The script of a job is a letter for each attempt and, behind it, its rank:
  *   g green   r red   e red with a network failure   f cannot be started
+ *   n green, but there is no room for it beside more than one other
  *   h hangs until a signal comes, exits 0    s only SIGKILL ends it   k only kill ends it
  *   w ends when a job is told to wait        t ends when a tick was told
  * Of those that could end, the ones of the lowest rank do.

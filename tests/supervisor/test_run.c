@@ -192,6 +192,34 @@ Test(run, no_room_for_another_process_is_a_result)
 	made_expect_all(failures, COUNT(failures));
 }
 
+/* Where there is no room for so many at once, fewer go, and none is red for it. */
+static const struct run_case crowded[] = {
+	{ .shape = "[a b c d e] f",
+	  .jobs = 5,
+	  .scripts = "a=g1 b=g2 c=n3 d=n4 e=n5",
+	  .transcript = ">a >b a+ >c b+ >d c+ >e d+ e+ >f f+",
+	  .ok = true },
+	{ .shape = "[a b c d]",
+	  .jobs = 4,
+	  .scripts = "a=g1 b=r2 c=n3 d=n4",
+	  .transcript = ">a >b a+ >c b- c+ d." },
+	{ .shape = "[a b c]",
+	  .jobs = 3,
+	  .scripts = "a=g1 b=r2 c=n3",
+	  .keep_going = true,
+	  .transcript = ">a >b a+ >c b- c+" },
+	{ .shape = "[a b (c d)]",
+	  .jobs = 3,
+	  .scripts = "a=g1 b=g2 c=n3 d=n4",
+	  .transcript = ">a >b a+ >c b+ c+ >d d+",
+	  .ok = true },
+};
+
+Test(run, no_room_for_so_many_at_once)
+{
+	made_expect_all(crowded, COUNT(crowded));
+}
+
 /* It is our own trouble: nothing of an attempt before it is told as this one's. */
 Test(run, result_of_one_that_could_not_be_started)
 {
