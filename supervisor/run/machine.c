@@ -186,10 +186,9 @@ int
 machine_open(struct machine *s, char **ret_warning, struct error *err)
 {
 	struct slots_config config = { 0 };
-	char *token = NULL;
+	char *token = NULL, *warning = NULL;
 	int rc = -1;
 
-	*ret_warning = NULL;
 	if (machine_segment(&s->segment, err) < 0 ||
 	    machine_heavy(&config.heavy, err) < 0)
 		return -1;
@@ -199,7 +198,7 @@ machine_open(struct machine *s, char **ret_warning, struct error *err)
 	if (slots_open(&config, &s->slots, err) < 0) {
 		if (!slots_error_is_absence(err))
 			goto out;
-		*ret_warning =
+		warning =
 		    xasprintf("%s: steps are not coordinated with other runs", err->text);
 		*err = (struct error)ERROR_INIT;
 		s->is_private = true;
@@ -212,8 +211,11 @@ machine_open(struct machine *s, char **ret_warning, struct error *err)
 			       "the slots of the step around it");
 	else if (config.heavy == s->share)
 		(void)snprintf(s->bound, sizeof(s->bound), "GEONOSIS_HEAVY_SLOTS");
+	*ret_warning = warning;
+	warning = NULL;
 	rc = 0;
 out:
+	free(warning);
 	free(token);
 	return rc;
 }
