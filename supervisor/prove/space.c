@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ipc/buf.h"
@@ -43,6 +44,33 @@ space_map_user(uid_t uid, gid_t gid)
 	return file_put("/proc/self/gid_map", text);
 }
 
+static int
+space_make_private(void)
+{
+	return mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
+/*
+ * There is no way back from a user namespace that does not map us, or that may not mount
+ * (root without CAP_SETFCAP, some security modules): a child tries it first.
+ */
+static bool
+space_is_open_to_users(uid_t uid, gid_t gid)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0) {
+		bool is = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+			  space_map_user(uid, gid) == 0 && space_make_private() == 0;
+
+		_exit(is ? 0 : 1);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && status == 0;
+}
+
 int
 space_enter(bool *ret_is_user, struct error *err)
 {
@@ -51,13 +79,17 @@ space_enter(bool *ret_is_user, struct error *err)
 	bool is_user = false;
 
 	if (unshare(CLONE_NEWNS) < 0) {
+		if (!space_is_open_to_users(uid, gid))
+			return error_set(err, ERROR_SYSTEM,
+					 "there is neither a mount namespace nor a user "
+					 "namespace for us");
 		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 			return error_system(err, "mount namespace");
 		is_user = true;
 		if (space_map_user(uid, gid) < 0)
 			return error_system(err, "user namespace");
 	}
-	if (mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (space_make_private() < 0)
 		return error_system(err, "mount namespace: private");
 	*ret_is_user = is_user;
 	return 0;

@@ -562,6 +562,19 @@ def ordinary_user(w, kind):
     no_copies(w)
 
 
+@each(("", "portable"), "root without capabilities, which a user namespace cannot map ({0})")
+def root_without_capabilities(w, kind):
+    if os.getuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("root and setpriv are needed")
+    w.write("f", "1\n")
+    w.tiers(fast=[proves("echo 2 >f", "f 2", "echo f $(cat f); exit 1")])
+    w.repository()
+    r = w.shell('exec setpriv --bounding-set -all --inh-caps -all "$0" verify prove fast',
+                env={"GEONOSIS_PROVE_COPY": kind})
+    eq((r.code, w.read("f")), (0, "1\n"), "exit code and tree (%r)" % r)
+    no_copies(w)
+
+
 # ------------------------------------------------------------- shards, workspaces
 
 @test("shards are planted once, and the line says which went red")
