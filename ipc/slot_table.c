@@ -143,12 +143,14 @@ table_is_within(const struct table *t, unsigned i, unsigned outer)
 }
 
 bool
-table_is_full(const struct table *t)
+table_has_room(const struct table *t, bool is_inside)
 {
+	unsigned places = TABLE_CAPACITY - t->header.used;
+
 	for (unsigned i = 0; i < t->header.used; i++)
 		if (t->entries[i].state == TABLE_FREE)
-			return false;
-	return t->header.used == TABLE_CAPACITY;
+			places++;
+	return places > (is_inside ? 0U : (unsigned)TABLE_RESERVE);
 }
 
 bool

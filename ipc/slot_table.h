@@ -36,6 +36,9 @@
 enum {
 	TABLE_CAPACITY = SLOT_TABLE_CAPACITY,
 	TABLE_ROOT = TABLE_CAPACITY, /* the pool that is the machine */
+	/* Places that are kept for what runs inside holds: those who wait for the machine
+	 * wait for these to end. */
+	TABLE_RESERVE = TABLE_CAPACITY / 8,
 	TABLE_LAYOUT = 1,
 	TABLE_NAMES_AT = 16384,
 
@@ -132,7 +135,8 @@ unsigned table_pool_size(const struct table *t, unsigned pool);
 /* Is `outer` the entry itself or a hold that it is in? */
 bool table_is_within(const struct table *t, unsigned i, unsigned outer);
 
-bool table_is_full(const struct table *t);
+/* Is there a place for one more request, at the machine or inside a hold? */
+bool table_has_room(const struct table *t, bool is_inside);
 /* No older request waits for the same pool. */
 bool table_is_first(const struct table *t, unsigned i);
 

@@ -30,10 +30,32 @@ slots_are_waiting(const struct slots *s)
 	return false;
 }
 
+/* The hold that it is to be granted from, or TABLE_ROOT. */
+static unsigned
+slot_pool(const struct slot *r, const struct table *t)
+{
+	const struct table_entry *outer;
+
+	if (r->wish.outer_ticket == 0 || r->wish.outer >= t->header.used)
+		return TABLE_ROOT;
+	outer = &t->entries[r->wish.outer];
+	return outer->state == TABLE_HELD && outer->ticket == r->wish.outer_ticket
+		   ? r->wish.outer
+		   : TABLE_ROOT;
+}
+
+static bool
+slot_has_room(const struct slot *r, const struct table *t)
+{
+	return table_has_room(t, slot_pool(r, t) != TABLE_ROOT);
+}
+
 /* A free place whose byte is ours by now; -1 when there is none. */
 static int
 slot_claim(const struct slot *r, const struct table *t)
 {
+	if (!slot_has_room(r, t))
+		return -1;
 	for (unsigned i = 0; i < TABLE_CAPACITY; i++)
 		if ((i >= t->header.used || t->entries[i].state == TABLE_FREE) &&
 		    shm_lock(r->fd, TABLE_ENTRY + (int64_t)i) == 0)
@@ -154,15 +176,11 @@ bool
 slot_is_free_to_go(const struct slot *r)
 {
 	struct slots *s = r->seat;
-	unsigned pool = TABLE_ROOT;
 	struct table t;
 
 	if (!seat_peek(s, &t))
 		return false;
-	if (r->wish.outer_ticket != 0 && r->wish.outer < t.header.used &&
-	    t.entries[r->wish.outer].ticket == r->wish.outer_ticket)
-		pool = r->wish.outer;
-	return !table_light_waits(&t, pool, seat_is_alive, &s->fd);
+	return !table_light_waits(&t, slot_pool(r, &t), seat_is_alive, &s->fd);
 }
 
 int64_t
@@ -190,6 +208,9 @@ slots_place(const struct slots *s, const struct table *t, bool is_own[])
 		if (r->is_stray || (r->entry < 0 && r->state == SLOT_HELD))
 			continue;
 		if (r->entry < 0) {
+			/* Those behind one that has no place wait for it. */
+			if (place != PLACE_OUTSIDE && slot_has_room(r, t))
+				return PLACE_CALLED;
 			place = PLACE_OUTSIDE;
 			continue;
 		}
@@ -220,8 +241,7 @@ slots_have_cause(struct slots *s, bool is_tick, enum slots_place *ret_place)
 	if (!seat_peek(s, &t))
 		return true;
 	*ret_place = slots_place(s, &t, is_own);
-	if (*ret_place == PLACE_CALLED ||
-	    (*ret_place == PLACE_OUTSIDE && !table_is_full(&t)))
+	if (*ret_place == PLACE_CALLED)
 		return true;
 	if (*ret_place != PLACE_FIRST && !is_tick)
 		return false;
