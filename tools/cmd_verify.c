@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,6 +96,11 @@ verify_tier(const struct opt_args *a, struct error *err)
 	observer = console_observer(&console);
 	rc = pipeline_verify(&rq, &observer, &verdict, err);
 	console_release(&console);
+	/* A plan is there to be read; a run has its report and its code. */
+	if (rc == 0 && rq.plan_only && console.lost != 0) {
+		errno = console.lost;
+		rc = error_system(err, "standard output");
+	}
 	if (rc < 0)
 		return EXIT_REFUSED;
 	if (verdict.interrupted != 0)

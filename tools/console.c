@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/console.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -24,8 +25,10 @@ console_flush(struct console *c)
 	struct buf out = BUF_INIT;
 
 	live_print(&c->live, buf_text(&c->line), c->line.len, &out);
-	if (!c->is_gone && outlet_write(STDOUT_FILENO, buf_text(&out), out.len) < 0)
+	if (!c->is_gone && outlet_write(STDOUT_FILENO, buf_text(&out), out.len) < 0) {
 		c->is_gone = true;
+		c->lost = errno != EPIPE ? errno : 0;
+	}
 	buf_release(&out);
 	buf_clear(&c->line);
 }

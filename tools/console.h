@@ -14,6 +14,7 @@
 struct console {
 	bool is_json;
 	bool is_gone; /* the reader left, or stands still: the run goes on in silence */
+	int lost;     /* errno of a write that was no reader's leaving, 0: none */
 	struct live live;
 	struct buf line; /* what is to be printed next */
 };

@@ -27,6 +27,17 @@ def log_directory(w, _, mount):
     red_with_report(w, w.mounted('%s || exit 99; exec "$0" verify fast' % mount))
 
 
+@each((([],), (["--json"],)), "a plan that cannot be written (--dry-run {0} on a full disk) is exit 2; one whose reader left is not")
+def plan_lost(w, args):
+    w.tiers(fast=["true"])
+    words = " ".join(args)
+    r = w.shell('"$0" verify fast --dry-run %s >/dev/full' % words)
+    eq(r.code, 2, "exit code (%r)" % r)
+    match(r.err, r"^geonosis: standard output: .+", "stderr")
+    r = w.shell('{ "$0" verify fast --dry-run %s; echo "code $?" >&2; } | true' % words)
+    has(r.err, "code 0", "stderr")
+
+
 @test("no log, with --json: the WARN is on stderr, the events alone on stdout")
 def log_directory_json(w):
     w.tiers(fast=[SAYS])
