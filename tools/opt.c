@@ -111,11 +111,13 @@ value_set(struct parser *p, const struct opt *o, const char *text)
 {
 	struct opt_value *v = &p->args.values[o - p->command->opts];
 
+	if (text == NULL) {
+		*v = (struct opt_value){ .set = true };
+		return 0;
+	}
 	if (o->kind == OPT_ONE && v->set && strcmp(v->text, text) != 0)
 		return refuse_value(p, o->name, "given twice, and only one can count");
 	*v = (struct opt_value){ .set = true, .text = text };
-	if (o->kind == OPT_FLAG)
-		return 0;
 	if (o->kind != OPT_STRING && o->kind != OPT_ONE)
 		return value_set_number(p, o, v);
 	if (text_is_blank(text))

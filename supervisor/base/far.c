@@ -5,6 +5,7 @@
 
 enum {
 	EDGE_BYTES = 64, /* longer than any word */
+	BOTH_EDGES = 2 * EDGE_BYTES,
 };
 
 void
@@ -25,7 +26,7 @@ far_feed(struct far *f, const struct screen *screen, unsigned wanted, const char
 		return;
 	/* Where no word lies within, one may still lie across either end. */
 	is_within =
-	    n <= 2 * EDGE_BYTES || (screen_lines(screen, bytes, n).signs & signs) != 0;
+	    n <= BOTH_EDGES || (screen_lines(screen, bytes, n).signs & signs) != 0;
 	for (size_t i = 0; i < SIGN_WORDS; i++) {
 		struct finder *finder = &f->finders[i];
 
