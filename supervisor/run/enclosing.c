@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/run/enclosing.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,20 +27,60 @@ token_is_live(const char *segment, const char *token)
 	return *token != '\0' && slot_token_check(segment, token).is_live;
 }
 
-/* Does anybody hold anything?  Where nobody does there is nothing to be inside of. */
+/* Who asked for it cannot be told by a number: it lives elsewhere, or not any more. */
 static bool
-segment_is_held(const char *segment)
+holder_is_unknown(const struct slot_info *info)
+{
+	return info->is_foreign || info->pid <= 0 ||
+	       (kill(info->pid, 0) < 0 && errno == ESRCH);
+}
+
+static bool
+holders_have(const struct slot_list *list, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < list->nitems && list->items[i].is_held; i++)
+		if (list->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+/*
+ * May we be inside of one of the holds?  Who asked for it is around us then, which is
+ * quickly seen.
+ */
+static bool
+holders_may_enclose(const struct slot_list *list)
+{
+	pid_t pid = getpid();
+	size_t i;
+	int n;
+
+	/* Holders come first. */
+	for (i = 0; i < list->nitems && list->items[i].is_held; i++)
+		if (holder_is_unknown(&list->items[i]))
+			return true;
+	if (i == 0)
+		return false;
+	for (n = 0; n < ENCLOSING_DEPTH_MAX && pid > 0; n++, pid = process_parent(pid))
+		if (holders_have(list, pid))
+			return true;
+	return false;
+}
+
+static bool
+segment_may_enclose(const char *segment)
 {
 	struct error ignored = ERROR_INIT;
 	struct slot_list list = { 0 };
-	bool is_held;
+	bool may;
 
 	if (slots_look(segment, &list, &ignored) < 0)
 		return false;
-	/* Holders come first. */
-	is_held = list.nitems > 0 && list.items[0].is_held;
+	may = holders_may_enclose(&list);
 	slot_list_release(&list);
-	return is_held;
+	return may;
 }
 
 /* Of what the process was started with; NULL where that is not told, or not live. */
@@ -87,7 +129,7 @@ enclosing_token(const char *segment)
 
 	if (own != NULL && token_is_live(segment, own))
 		return xstrdup(own);
-	if (!segment_is_held(segment))
+	if (!segment_may_enclose(segment))
 		return NULL;
 	for (i = 0, pid = getpid(); i < ENCLOSING_DEPTH_MAX && pid > 0 && token == NULL;
 	     i++, pid = process_parent(pid))
