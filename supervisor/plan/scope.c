@@ -331,6 +331,40 @@ fail:
 	return -1;
 }
 
+/* Is the directory, or one around it, a submodule of the base? */
+static bool
+is_of_submodule(struct snapshot *s, const char *dir)
+{
+	struct error ignored = ERROR_INIT;
+	enum snapshot_kind kind;
+	bool is_one = false;
+	char *path = xstrdup(dir);
+	char *slash;
+
+	do {
+		is_one = snapshot_find(s, path, &kind, &ignored) == 0 &&
+			 kind == SNAPSHOT_SUBMODULE;
+		slash = strrchr(path, '/');
+		if (slash != NULL)
+			*slash = '\0';
+	} while (!is_one && slash != NULL);
+	free(path);
+	return is_one;
+}
+
+/* Of each workspace of the tree: is it none that the base shows? */
+static bool *
+base_find_foreign(const struct base_workspaces *base, const struct workspace_list *tree)
+{
+	bool *foreign = xcalloc(tree->nitems + 1, sizeof(*foreign));
+	size_t i;
+
+	for (i = 0; i < tree->nitems; i++)
+		foreign[i] = workspace_list_find(&base->list, tree->items[i].path) < 0 &&
+			     !is_of_submodule(base->snapshot, tree->items[i].path);
+	return foreign;
+}
+
 static void
 base_workspaces_release(struct base_workspaces *b)
 {
@@ -391,9 +425,11 @@ finder_select(struct finder *f, struct base_workspaces *base)
 		.ndocuments = f->rq->config->documents.nitems,
 		.key_parts = names,
 	};
+	bool *foreign = base->is_known ? base_find_foreign(base, &s->workspaces) : NULL;
 	size_t i;
 	int rc;
 
+	in.foreign = foreign;
 	for (i = 0; i < s->nchanges; i++)
 		changes[i] = (struct change){ s->changes[i], s->is_cut[i] };
 	for (; i < nchanges; i++)
@@ -405,6 +441,7 @@ finder_select(struct finder *f, struct base_workspaces *base)
 	if (rc == 0)
 		scope_take_answer(s, &in, &answer);
 	affected_release(&answer);
+	free(foreign);
 	free(changes);
 	return rc;
 }

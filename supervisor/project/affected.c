@@ -204,6 +204,25 @@ changes_sort(const struct affected_input *in, const struct globs *documents,
 	a->documents_only = nreal == 0 && ndocuments > 0;
 }
 
+/*
+ * A workspace that git ignores, or that lies outside: neither does the base have it, nor
+ * is it new.
+ */
+static void
+unseen_select(const struct affected_input *in, struct affected *a)
+{
+	size_t i;
+
+	for (i = 0; in->foreign != NULL && i < a->nselections; i++) {
+		if (!in->foreign[i] || a->selections[i].why != WHY_NOT ||
+		    directory_has_change(in, in->tree->items[i].path))
+			continue;
+		a->selections[i].why = WHY_UNSEEN;
+		a->nothing_changed = false;
+		a->documents_only = false;
+	}
+}
+
 /* The edges of the tree, and those of the base between workspaces that still are. */
 static void
 graph_unite(const struct affected_input *in, struct graph *ret_graph)
@@ -287,6 +306,7 @@ affected_find(const struct affected_input *in, struct affected *ret_affected,
 		all_set(&a, ALL_KEY_PART, "", in->key_parts[i],
 			" differs, or is not known");
 	changes_sort(in, &documents, &a);
+	unseen_select(in, &a);
 	dependents_select(in, &a);
 	root_compare(in, &a);
 	for (i = 0; a.all != ALL_NOT && i < a.nselections; i++)
@@ -313,6 +333,8 @@ affected_reason(const struct affected_input *in, const struct affected *a,
 		clean = shown(in->tree->items[s->through].path);
 		reason = xasprintf("depends on %s", clean);
 		break;
+	case WHY_UNSEEN:
+		return xstrdup("git sees nothing of it");
 	case WHY_ALL:
 		return xstrdup(a->all_reason);
 	default:

@@ -32,6 +32,9 @@ struct affected_input {
 	/* Those of the base; NULL, both, where they are not known. */
 	const struct workspace_list *base;
 	const struct graph *base_graph;
+	/* One for each workspace of the tree: is it nothing that the base could have
+	 * shown, a submodule or what lies in one aside?  NULL: not known. */
+	const bool *foreign;
 	const struct change *changes;
 	size_t nchanges;
 	const char *const *documents; /* globs */
@@ -52,6 +55,7 @@ enum why {
 	WHY_NOT,     /* not selected */
 	WHY_PATH,    /* a changed path of its own */
 	WHY_DEPENDS, /* on a workspace that is selected */
+	WHY_UNSEEN,  /* git sees nothing of it: whether it changed is not known */
 	WHY_ALL,     /* all are: `all_reason` says why */
 };
 

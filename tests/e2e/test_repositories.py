@@ -691,6 +691,30 @@ def links_of_links(w):
     p.affected("")
 
 
+@test("a workspace that git sees nothing of: whether it changed is not known")
+def unseen(w):
+    p = Place(w, commit=False)
+    p.write(".gitignore", ".geonosis/\npackages/d/\n")
+    p.workspace("c", '"dependencies": {"d": "*"}')
+    p.commit()
+    p.marked()
+    p.workspace("d")
+    has(p.affected("c d").out, "packages/d: git sees nothing of it")
+    p.ran("a b c d")
+    p.write("packages/b/x", "two\n")
+    p.affected("b c d")
+    outside = w.beside("e")
+    os.mkdir(outside)
+    with open(outside + "/package.json", "w") as f:
+        f.write('{"name": "e"}')
+    os.symlink(outside, p.dir + "/packages/e")
+    with open(outside + "/x", "w") as f:
+        f.write("one\n")
+    p.commit()
+    p.affected("a b c d e")
+    p.affected("c d e", "--fresh")
+
+
 @test("a workspace within another, and what the root depends on")
 def nested_and_root(w):
     p = Place(w, commit=False)
