@@ -276,7 +276,8 @@ attend_clear(struct attend *a)
 		if (poll(&sock, 1, ATTEND_TICK_MS) > 0)
 			attend_listen(a);
 		if (clock_now_ms() >= a->kill_at_ms) {
-			attend_kill(a);
+			left = session_kill(a->shell, WORKER_KILL_LIMIT_MS);
+			a->outcome.stayed = (unsigned)left;
 			break;
 		}
 	}

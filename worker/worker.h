@@ -68,6 +68,7 @@ struct worker_outcome {
 	int signal;	 /* that killed the shell, or 0 */
 	int64_t ms;	 /* from before the fork of the shell to its end */
 	unsigned leaked; /* processes of the session that were ended after the shell */
+	unsigned stayed; /* of those: that would not end */
 	bool has_log;	 /* the log is on disk, whole (a green command keeps none) */
 	int log_errno;	 /* why it could not be kept, or 0 */
 };

@@ -31,6 +31,7 @@ struct result {
 	double load_average;  /* with timed_out */
 	int cores;	      /* with timed_out */
 	unsigned leaked;      /* processes ended after the step's shell */
+	unsigned stayed;      /* of those: that would not end */
 	int signal;	      /* that killed the step's shell, 0: none */
 	bool interrupted;     /* cut off by a signal to the run */
 	int64_t slot_wait_ms; /* -1: it did not wait for a slot */

@@ -190,6 +190,12 @@ lines_step(struct buf *out, const struct job *job, const struct result *r)
 		buf_printf(out, "  %u process%s outlived the step's shell and %s ended\n",
 			   r->leaked, r->leaked == 1 ? "" : "es",
 			   r->leaked == 1 ? "was" : "were");
+	if (r->stayed > 0)
+		buf_printf(
+		    out,
+		    "  %u of them could not be ended (somebody else's, or stuck in "
+		    "the kernel)\n",
+		    r->stayed);
 	lines_log_error(out, job, r);
 }
 

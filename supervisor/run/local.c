@@ -329,6 +329,7 @@ local_end(void *ctx, struct task *t, bool is_cut, struct result *ret_result)
 	r.signal = o.signal;
 	r.ms = o.ms;
 	r.leaked = o.leaked;
+	r.stayed = o.stayed;
 	r.ok = o.finished && o.started && o.exit_code == 0 && o.signal == 0 && !is_cut;
 	result_set_error(&o, &r);
 	result_set_findings(t->watcher, &r);

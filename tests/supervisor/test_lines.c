@@ -111,6 +111,11 @@ static const struct step_case steps[] = {
 	  "  1 process outlived the step's shell and was ended\n"
 	  "WARN: log of fast/2: .geonosis/logs: not a directory\n" },
 	{ SAMPLE_LINT,
+	  { .state = RESULT_DONE, .ok = true, .leaked = 3, .stayed = 1 },
+	  "ok fast/2 pnpm lint (0 ms)\n"
+	  "  3 processes outlived the step's shell and were ended\n"
+	  "  1 of them could not be ended (somebody else's, or stuck in the kernel)\n" },
+	{ SAMPLE_LINT,
 	  { .state = RESULT_DONE,
 	    .ok = true,
 	    .ran_nothing = TEXT("no workspace is affected") },
