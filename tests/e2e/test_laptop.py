@@ -3,13 +3,14 @@
 import json
 import os
 import random
+import shlex
 import signal
 import struct
 import subprocess
 import threading
 import time
 
-from harness import (between, compiled, describe, each, eq, has, patience, test, until, with_mark)
+from harness import (between, binary, compiled, describe, each, eq, has, patience, test, until, with_mark)
 
 BUDGET, SESSIONS = 2, 4
 ENV = {"GEONOSIS_HEAVY_SLOTS": str(BUDGET)}
@@ -287,6 +288,49 @@ def killed(w):
     assert laptop.crowd <= BUDGET, "%d seen from outside: %s" % (laptop.crowd, why)
     never_too_many(steps)
     eq(w.run("gate", "run", "--slots", str(BUDGET), "--timeout", "0", "--", "true", env=laptop.env).code, 0, "both slots, " + why)
+
+
+# Each tier runs others by commands of its own: in a step, in a light one, and with an environment that was scrubbed.
+def nested_tiers(w):
+    self = shlex.quote(binary())
+    scrub = "env -i PATH=/usr/bin:/bin HOME=%s GEONOSIS_SEGMENT=%s GEONOSIS_E2E=%s %s" % (w.env["HOME"], w.segment, w.mark, self)
+    return {"a": ["sleep 0.03", self + " verify b", "true"],
+            "b": [{"parallel": ["sleep 0.02", "sleep 0.05"]}, {"command": self + " gate run -- sleep 0.02", "slots": 0}],
+            "c": [scrub + " verify b", {"command": "sleep 0.02", "slots": 2}]}
+
+
+NESTED = (["verify", "a"], ["verify", "b"], ["verify", "c"], ["verify", "a", "--exclusive"], ["verify", "b", "--exclusive"],
+          ["gate", "run", "--slots", "2", "--", "SELF", "verify", "b"], ["gate", "run", "--", "SELF", "verify", "c"],
+          ["gate", "run", "--exclusive", "--", "SELF", "verify", "a"])
+
+
+@each((1, 2), "runs inside runs that wait for each other's tiers and slots, killed at random: none stands still, {0} slot(s)", timeout=150)
+def nested_storm(w, budget):
+    seed = os.environ.get("GEONOSIS_E2E_SEED") or os.urandom(4).hex()
+    rng, env, live, hit = random.Random(seed), {"GEONOSIS_HEAVY_SLOTS": str(budget)}, [], set()
+    for d in ("one", "two"):
+        w.write(d + "/geonosis.json", json.dumps({"verify": nested_tiers(w)}))
+    left, end = 50, time.monotonic() + 100
+    while left or live:
+        while left and len(live) < 6:
+            words = [binary() if x == "SELF" else x for x in rng.choice(NESTED)]
+            live.append(w.start(*words, env=env, cwd=w.path(rng.choice(("one", "two")))))
+            left -= 1
+        time.sleep(0.02)
+        if left and rng.random() < 0.05:
+            run = rng.choice(live)
+            hit.add(run.pid)
+            strike(rng, w, run)
+        for run in [x for x in live if x.ended()]:
+            live.remove(run)
+            r = run.wait(1)
+            # Refused rightly: the one wants all of the machine, the other has a part of it.
+            if run.pid not in hit and "waits for the whole machine" not in r.both:
+                eq(r.code, 0, "exit code (seed %s, %r)" % (seed, r))
+        assert time.monotonic() < end, "standing still, seed %s: %s\n%s" % (
+            seed, [x.argv[1:] for x in live], w.run("gate", "status", env=env).out)
+    until(lambda: set(with_mark(w.mark)) <= {os.getpid()}, patience(2), "no process to be left, seed " + seed)
+    eq(w.run("gate", "run", "--exclusive", "--timeout", "1", "--", "true", env=env).code, 0, "the machine is free, seed " + seed)
 
 
 HITS = ("the whole group", "the supervisor alone", "the worker alone")
