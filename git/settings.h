@@ -4,7 +4,8 @@
  *
  * System, global, local and worktree files are read as git reads them, with their
  * includes; GIT_CONFIG_SYSTEM, GIT_CONFIG_GLOBAL and GIT_CONFIG_NOSYSTEM are honoured,
- * what one git command was given with `-c` is not.
+ * and of GIT_CONFIG_COUNT and GIT_CONFIG_PARAMETERS, which steps have too, what is in
+ * core; but not where the repository lies.
  */
 #ifndef GIT_SETTINGS_H
 #define GIT_SETTINGS_H

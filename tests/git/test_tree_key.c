@@ -391,6 +391,50 @@ Test(tree_key, a_hook_s_variables_do_not_mislead)
 	cr_expect_str_eq(plain, hooked);
 }
 
+/* Settings that the steps' git has too, through `git -c` or from CI. */
+Test(tree_key, settings_of_the_environment_count)
+{
+	static const char *const parameters[] = {
+		"'core.excludesfile'='/dev/null'",
+		"'core.excludesFile=/dev/null'",
+		"'user.name'='it'\\''s '  'core.bare=true' 'CORE.EXCLUDESFILE'=''",
+	};
+	static const char *const rubbish[] = { "",     "x",
+					       "'",    "'core.excludesfile",
+					       "'a'=", "'core.excludesfile'='/dev/null" };
+	char plain[DIGEST_HEX_SIZE], now[DIGEST_HEX_SIZE];
+	size_t i;
+
+	sh(base);
+	sh("echo u >../ignore && git config core.excludesFile ../ignore && echo 1 >u");
+	hex_of(".", plain);
+	for (i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
+		(void)setenv("GIT_CONFIG_PARAMETERS", parameters[i], 1);
+		hex_of(".", now);
+		cr_expect_str_neq(plain, now, "%s", parameters[i]);
+	}
+	for (i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++) {
+		(void)setenv("GIT_CONFIG_PARAMETERS", rubbish[i], 1);
+		hex_of(".", now);
+		cr_expect_str_eq(plain, now, "%s", rubbish[i]);
+	}
+	(void)unsetenv("GIT_CONFIG_PARAMETERS");
+	(void)setenv("GIT_CONFIG_COUNT", "2", 1);
+	(void)setenv("GIT_CONFIG_KEY_0", "user.name", 1);
+	(void)setenv("GIT_CONFIG_VALUE_0", "n", 1);
+	(void)setenv("GIT_CONFIG_KEY_1", "core.excludesFile", 1);
+	(void)setenv("GIT_CONFIG_VALUE_1", "/dev/null", 1);
+	hex_of(".", now);
+	cr_expect_str_neq(plain, now);
+	(void)setenv("GIT_CONFIG_COUNT", "1", 1);
+	hex_of(".", now);
+	cr_expect_str_eq(plain, now);
+	(void)setenv("GIT_CONFIG_COUNT", "2", 1);
+	(void)setenv("GIT_CONFIG_PARAMETERS", "'core.excludesfile'='../ignore'", 1);
+	hex_of(".", now);
+	cr_expect_str_eq(plain, now, "the parameters come last");
+}
+
 Test(tree_key, a_linked_worktree_has_its_own)
 {
 	char before[DIGEST_HEX_SIZE], after[DIGEST_HEX_SIZE];
