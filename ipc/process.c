@@ -5,12 +5,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ struct asking {
 	int pidfd;
 	int out;	/* our end of its stdout */
 	int complaints; /* its stderr, in memory */
+	int ending;	/* readable when we are to end: nobody else ends its group */
 	struct buf answer;
 	const char *trouble; /* why it was killed, or NULL */
 };
@@ -75,43 +77,74 @@ environment_build(const char *const *ours)
 	return env;
 }
 
-static int
-process_spawn(const struct process_question *q, int out, int complaints, pid_t *ret_pid)
+/* In the child: never returns; why it failed goes into `told`. */
+static _Noreturn void
+child_execute(const struct asking *a, char *const env[], int out, int told)
 {
-	/* posix_spawn changes no string; its types are older than const. */
+	/* exec changes no string; its type is older than const. */
 	union {
 		const char *const *from;
 		char *const *to;
-	} argv = { .from = q->argv };
-	char **env = environment_build(q->env);
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, usual;
-	int rc;
+	} argv = { .from = a->q->argv };
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+	int i;
 
+	(void)setpgid(0, 0);
+	for (i = 1; i < NSIG; i++)
+		(void)signal(i, SIG_DFL);
 	(void)sigemptyset(&none);
-	(void)sigfillset(&usual);
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawnattr_init(&attributes);
-	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	(void)posix_spawn_file_actions_adddup2(&actions, out, 1);
-	(void)posix_spawn_file_actions_adddup2(&actions, complaints, 2);
-	(void)posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	if (q->dir != NULL)
-		(void)posix_spawn_file_actions_addchdir_np(&actions, q->dir);
-	(void)posix_spawnattr_setsigmask(&attributes, &none);
-	(void)posix_spawnattr_setsigdefault(&attributes, &usual);
-	(void)posix_spawnattr_setpgroup(&attributes, 0);
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-							POSIX_SPAWN_SETSIGDEF |
-							POSIX_SPAWN_SETPGROUP);
-	rc = posix_spawnp(ret_pid, q->argv[0], &actions, &attributes, argv.to, env);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attributes);
-	free(env);
-	errno = rc;
-	return rc == 0 ? 0 : -1;
+	if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 &&
+	    dup2(a->complaints, 2) >= 0 && (a->q->dir == NULL || chdir(a->q->dir) == 0)) {
+		/* Others than ours too, which may be the caller's caller's. */
+		(void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		(void)execvpe(a->q->argv[0], argv.to, env);
+	}
+	(void)fd_write(told, &errno, sizeof(errno));
+	_exit(127);
 }
+
+/*
+ * In a process group of its own, so that all of it can be ended; where we are killed,
+ * itself at least ends with us.
+ */
+static int
+process_spawn(struct asking *a, int out)
+{
+	char **env = environment_build(a->q->env);
+	pid_t parent = getpid();
+	int told[2] = { -1, -1 };
+	int failed = 0;
+	ssize_t n = -1;
+
+	if (pipe2(told, O_CLOEXEC) == 0)
+		a->pid = fork();
+	if (a->pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(127);
+		child_execute(a, env, out, told[1]);
+	}
+	failed = errno;
+	fd_close(&told[1]);
+	free(env);
+	if (a->pid > 0) {
+		(void)setpgid(a->pid, a->pid);
+		failed = 0;
+		do {
+			n = read(told[0], &failed, sizeof(failed));
+		} while (n < 0 && errno == EINTR);
+		/* It has said why, and ends. */
+		while (n > 0 && waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	fd_close(&told[0]);
+	errno = failed;
+	return failed == 0 ? 0 : -1;
+}
+
+/* --- the answer --- */
 
 /* Take what can be read now.  False at the end, or when it says too much. */
 static bool
@@ -141,11 +174,12 @@ static void
 answer_await(struct asking *a)
 {
 	int64_t deadline = clock_now_ms() + a->q->timeout_ms;
-	struct pollfd fds[2] = { { .fd = a->pidfd, .events = POLLIN },
-				 { .fd = a->out, .events = POLLIN } };
+	struct pollfd fds[3] = { { .fd = a->pidfd, .events = POLLIN },
+				 { .fd = a->out, .events = POLLIN },
+				 { .fd = a->ending, .events = POLLIN } };
 
 	while (a->trouble == NULL) {
-		int n = poll(fds, 2, clock_timeout_ms(deadline));
+		int n = poll(fds, 3, clock_timeout_ms(deadline));
 
 		if (n == 0)
 			a->trouble = "it takes too long";
@@ -153,6 +187,8 @@ answer_await(struct asking *a)
 			a->trouble = strerror(errno);
 		if (n <= 0)
 			continue;
+		if (fds[2].revents != 0)
+			a->trouble = "interrupted";
 		if (fds[1].revents != 0 && !answer_take(a))
 			fds[1].fd = -1;
 		if (fds[0].revents != 0) {
@@ -191,14 +227,40 @@ answer_judge(struct asking *a, struct error *err)
 			 WEXITSTATUS(status), *text == '\0' ? "" : ": ", text);
 }
 
+/*
+ * What would end us waits until the group has been ended, and then does what it does: it
+ * is not read here.
+ */
+static int
+endings_watch(sigset_t *ret_saved)
+{
+	static const int endings[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction sa;
+	sigset_t set;
+	size_t i;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (sigaction(endings[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, endings[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, ret_saved);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 int
 process_ask(const struct process_question *q, struct buf *ret_answer, struct error *err)
 {
-	struct asking a = {
-		.q = q, .pidfd = -1, .out = -1, .complaints = -1, .answer = BUF_INIT
-	};
+	struct asking a = { .q = q,
+			    .pid = -1,
+			    .pidfd = -1,
+			    .out = -1,
+			    .complaints = -1,
+			    .answer = BUF_INIT };
 	int ends[2] = { -1, -1 };
+	sigset_t saved;
 	int rc = -1;
+
+	a.ending = endings_watch(&saved);
 
 	a.complaints = memfd_create("complaints", MFD_CLOEXEC);
 	if (a.complaints < 0 || pipe2(ends, O_CLOEXEC) < 0) {
@@ -207,7 +269,7 @@ process_ask(const struct process_question *q, struct buf *ret_answer, struct err
 	}
 	a.out = ends[0];
 	(void)fcntl(a.out, F_SETFL, O_NONBLOCK);
-	if (process_spawn(q, ends[1], a.complaints, &a.pid) < 0) {
+	if (process_spawn(&a, ends[1]) < 0) {
 		(void)error_system(err, "%s", q->argv[0]);
 		goto out;
 	}
@@ -226,6 +288,8 @@ out:
 	fd_close(&ends[1]);
 	fd_close(&a.pidfd);
 	fd_close(&a.complaints);
+	fd_close(&a.ending);
+	(void)sigprocmask(SIG_SETMASK, &saved, NULL);
 	return rc;
 }
 

@@ -29,7 +29,9 @@ struct process_question {
 /*
  * Run it and take its stdout.  0; -1 with *err: ERROR_SYSTEM with errnum ENOENT where
  * there is no such program; ERROR_DATA where it exits non-zero (with the first line that
- * it wrote to stderr), is killed, takes too long or says too much.
+ * it wrote to stderr), is killed, takes too long or says too much.  It has a process
+ * group of its own, which ends with the question; a signal that ends us meanwhile (INT,
+ * TERM, HUP, QUIT) waits for that.
  */
 int process_ask(const struct process_question *q, struct buf *ret_answer,
 		struct error *err);

@@ -4,12 +4,14 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ipc/clock.h"
+#include "tests/helper/scratch.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -117,4 +119,80 @@ Test(process, signals_are_as_usual, .timeout = 60)
 	cr_expect_str_eq(err.text, "sh: ended by signal 13");
 	cr_expect_lt(ask("kill -TERM $$; echo no", 1000, 30000, &answer, &err), 0);
 	cr_expect_str_eq(err.text, "sh: ended by signal 15");
+}
+
+/* A process group is over when nobody is in it; the dead count until they are reaped. */
+static bool
+group_is_over(void *pgid)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return kill(-*(pid_t *)pgid, 0) < 0 && errno == ESRCH;
+}
+
+Test(process, who_is_ended_while_it_asks_leaves_nobody, .timeout = 120)
+{
+	static const int endings[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	children_adopt();
+	for (size_t i = 0; i < COUNT(endings); i++) {
+		static const char script[] = "echo $$ >pid; sleep 1000 & sleep 1000; :";
+		int status = 0;
+		pid_t asker, asked;
+		char *text;
+
+		(void)scratch_enter();
+		asker = fork();
+		if (asker == 0) {
+			const char *const argv[] = { "sh", "-c", script, NULL };
+			const struct process_question q = { .argv = argv,
+							    .max = 1000,
+							    .timeout_ms = 100000 };
+			struct buf answer = BUF_INIT;
+			struct error err = ERROR_INIT;
+
+			(void)process_ask(&q, &answer, &err);
+			_exit(0);
+		}
+		cr_assert(await(file_is_there, (void *)(uintptr_t) "pid", 30000));
+		text = scratch_read("pid");
+		asked = (pid_t)strtol(text, NULL, 10);
+		free(text);
+		cr_assert_gt(asked, 1);
+		(void)kill(asker, endings[i]);
+		cr_expect_eq(waitpid(asker, &status, 0), asker);
+		cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == endings[i],
+			  "ended by %d: %#x", endings[i], (unsigned)status);
+		cr_expect(await(group_is_over, &asked, 10000), "after %d", endings[i]);
+		children_end();
+		scratch_leave();
+	}
+}
+
+Test(process, who_is_killed_takes_the_asked_along, .timeout = 60)
+{
+	const char *const argv[] = { "sh", "-c", "echo $$ >pid; exec sleep 1000", NULL };
+	const struct process_question q = { .argv = argv, .max = 1, .timeout_ms = 50000 };
+	pid_t asker, asked;
+	char *text;
+
+	children_adopt();
+	(void)scratch_enter();
+	asker = fork();
+	if (asker == 0) {
+		struct buf answer = BUF_INIT;
+		struct error err = ERROR_INIT;
+
+		(void)process_ask(&q, &answer, &err);
+		_exit(0);
+	}
+	cr_assert(await(file_is_there, (void *)(uintptr_t) "pid", 30000));
+	text = scratch_read("pid");
+	asked = (pid_t)strtol(text, NULL, 10);
+	free(text);
+	cr_assert_gt(asked, 1);
+	(void)kill(asker, SIGKILL);
+	cr_expect(await(group_is_over, &asked, 10000));
+	children_end();
+	scratch_leave();
 }
