@@ -64,19 +64,22 @@ slot_info_compare(const void *one, const void *other)
 }
 
 static void
-slot_list_fill(struct slot_list *list, int fd, const struct table *t)
+slot_list_fill(struct slot_list *list, int fd, const struct table *t, bool only_held)
 {
 	list->budget = t->header.budget;
 	list->items = xcalloc(t->header.used + 1, sizeof(list->items[0]));
 	for (unsigned i = 0; i < t->header.used; i++)
-		if (t->entries[i].state != TABLE_FREE && seat_is_alive(&fd, i))
+		if (t->entries[i].state != TABLE_FREE &&
+		    (!only_held || t->entries[i].state == TABLE_HELD ||
+		     t->entries[i].state == TABLE_OFFER) &&
+		    seat_is_alive(&fd, i))
 			slot_info_fill(&list->items[list->nitems++], fd, t, i);
 	qsort(list->items, list->nitems, sizeof(list->items[0]), slot_info_compare);
 }
 
 /* The table without its lock: who is listed may be gone when it is read. */
 static void
-slot_list_read(int fd, struct slot_list *ret_list)
+slot_list_read(int fd, bool only_held, struct slot_list *ret_list)
 {
 	struct table t;
 
@@ -85,7 +88,7 @@ slot_list_read(int fd, struct slot_list *ret_list)
 	for (int i = 0; i < 5; i++)
 		if (table_check(&t, seat_read(fd, &t)) == TABLE_SOUND) {
 			table_clean(&t);
-			slot_list_fill(ret_list, fd, &t);
+			slot_list_fill(ret_list, fd, &t, only_held);
 			break;
 		}
 	ret_list->is_idle = !shm_is_locked(fd, TABLE_ENTRY, TABLE_LOCKS - TABLE_ENTRY);
@@ -108,7 +111,13 @@ slot_list_is_foreign(int fd)
 void
 slots_list(struct slots *s, struct slot_list *ret_list)
 {
-	slot_list_read(s->fd, ret_list);
+	slot_list_read(s->fd, false, ret_list);
+}
+
+void
+slots_list_holders(struct slots *s, struct slot_list *ret_list)
+{
+	slot_list_read(s->fd, true, ret_list);
 }
 
 int
@@ -129,7 +138,7 @@ slots_look(const char *segment, struct slot_list *ret_list, struct error *err)
 	if (rc < 0)
 		return -1;
 	if (rc == 1)
-		slot_list_read(fd, &list);
+		slot_list_read(fd, false, &list);
 	if (rc == 1 && list.budget == 0 && !list.is_idle && slot_list_is_foreign(fd))
 		rc = seat_refuse_layout(segment, err);
 	else

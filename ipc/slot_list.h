@@ -38,6 +38,8 @@ struct slot_list {
 
 /* Of a seat's segment.  Nobody in it where it is not sound. */
 void slots_list(struct slots *s, struct slot_list *ret_list);
+/* The holders alone: the same effort however many wait. */
+void slots_list_holders(struct slots *s, struct slot_list *ret_list);
 /*
  * Of a segment by name (NULL: the user's), leaving no trace in it; where there is no
  * shared memory there is no segment.  Fails as slots_open

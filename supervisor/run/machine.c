@@ -257,7 +257,7 @@ machine_holders(const struct machine *s, struct buf *b)
 	char *clean;
 	size_t i;
 
-	slots_list(s->slots, &list);
+	slots_list_holders(s->slots, &list);
 	for (i = 0; i < list.nitems; i++) {
 		const struct slot_info *info = &list.items[i];
 
