@@ -178,7 +178,7 @@ maker_main(struct copy *c, int sock)
 {
 	struct making m = { .copy = c, .history = HISTORY_INIT };
 
-	(void)prctl(PR_SET_NAME, "geonosis-copy");
+	(void)prctl(PR_SET_NAME, "gn-copy");
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	m.message.error = (struct error)ERROR_INIT;
 	if (making_run(&m, &m.message.error) < 0)

@@ -330,7 +330,8 @@ proving_settle_down(const struct proving *p)
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	(void)prctl(PR_SET_NAME, "geonosis-prover");
+	/* Not the program's: whoever kills all of that name leaves who clears up. */
+	(void)prctl(PR_SET_NAME, "gn-prover");
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);

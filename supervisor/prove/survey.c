@@ -61,7 +61,7 @@ surveyor_main(const struct copy *c, const struct scope *base,
 	struct error err = ERROR_INIT;
 	int rc;
 
-	(void)prctl(PR_SET_NAME, "geonosis-survey");
+	(void)prctl(PR_SET_NAME, "gn-survey");
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	rc = surveyor_look(c, base, changes, &paths, &err);
 	if (rc < 0) {

@@ -60,6 +60,11 @@ def state(w, top=None):
     return found
 
 
+def comm(pid):
+    with open("/proc/%d/comm" % pid) as f:
+        return f.read().strip()
+
+
 def no_copies(w):
     eq(os.listdir(w.env["TMPDIR"]), [], "TMPDIR")
 
@@ -788,6 +793,27 @@ def daemons_end(w, kind):
                          mis("bg", "session", "sleep", b) + "; echo hit; exit 1")])
     w.green("prove", "fast")
     eq((with_token(a), with_token(b)), ([], []), "daemons")
+
+
+@each(KINDS, "{0}: KILL for every process of the program's name, as pkill sends it: what runs ends, the copy goes")
+def killed_by_name(w, kind):
+    with_kind(w, kind)
+    named = w.beside("geonosis")
+    shutil.copy(binary(), named)
+    a, b = token(), token()
+    w.tiers(fast=[proves("touch p", "hit", mis("bg", "session", "sleep", a) + "; exec " + mis("sleep", b))])
+    run = Running(w, [named, "verify", "prove", "fast"])
+    step = appears(b)[0]
+    appears(a)
+    every = [run.pid, worker_of(step, run.pid), worker_of(step, worker_of(step, run.pid))]
+    every = [pid for pid in every if "geonosis" in comm(pid)]
+    eq(every, [run.pid], "those of the name")
+    for sig in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in every:
+            os.kill(pid, sig)
+    gone(a, patience(3), "the daemon")
+    gone(b, patience(3))
+    until(lambda: not os.listdir(w.env["TMPDIR"]), patience(4), "the end of the copy")
 
 
 @each(KINDS, "{0}: a prover killed with SIGKILL: its step is not proven, and a daemon of it ends; other children stay")
