@@ -122,6 +122,8 @@ slot_new(struct slots *s, const struct slot_wish *wish)
 	if (outer != NULL && slot_hold_fd(outer) >= 0 && !outer->is_stray) {
 		r->wish.outer = (uint16_t)outer->entry;
 		r->wish.outer_ticket = outer->wish.ticket;
+		if (outer->wish.flags == TABLE_EXCLUSIVE)
+			r->wish.marks = TABLE_ALONE;
 	}
 	while (*at != NULL)
 		at = &(*at)->next;

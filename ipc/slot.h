@@ -36,6 +36,7 @@
  * holds never asks outside of its own hold.  When the outer hold ends before the
  * inner ones (killed, or a process left over), these count against the machine
  * from then on and those who wait queue at the machine: no slot is held twice.
+ * Where it was exclusive, and asked for them itself, nobody starts beside them.
  *
  * Deaths are noticed when the kernel closes what the dead had open, and it tears the
  * address space down first: 0.2 ms for a small process, 150 ms for one of a GiB.

@@ -80,7 +80,7 @@ slots_lend(struct slots *s, int32_t pid, uint64_t pid_namespace, bool *ret_is_st
 
 		if (!lending_helps(&l, &x.table, i))
 			continue;
-		e.lent = TABLE_LENT;
+		e.marks |= TABLE_LENT;
 		e.outer = (uint16_t)l.hold;
 		e.outer_ticket = x.table.entries[l.hold].ticket;
 		seat_put(&x, i, &e);

@@ -121,7 +121,7 @@ table_pool(const struct table *t, unsigned i)
 	outer = &t->entries[e->outer];
 	/* The outer one asked first, or lent what it has. */
 	if (outer->state != TABLE_HELD || outer->ticket != e->outer_ticket ||
-	    (outer->ticket >= e->ticket && e->lent != TABLE_LENT) ||
+	    (outer->ticket >= e->ticket && (e->marks & TABLE_LENT) == 0) ||
 	    outer->flags == TABLE_LIGHT)
 		return TABLE_ROOT;
 	return e->outer;
@@ -173,12 +173,20 @@ table_is_granted(const struct table_entry *e)
 	return e->state == TABLE_HELD || e->state == TABLE_OFFER;
 }
 
+/* What is left of a run that had the machine alone. */
+static bool
+table_is_orphan(const struct table *t, unsigned i)
+{
+	return (t->entries[i].marks & TABLE_ALONE) != 0 &&
+	       table_pool(t, i) == TABLE_ROOT && table_is_granted(&t->entries[i]);
+}
+
 bool
 table_light_waits(const struct table *t, unsigned pool, table_alive_fn *alive,
 		  void *context)
 {
 	for (unsigned i = 0; i < t->header.used; i++)
-		if (t->entries[i].flags == TABLE_EXCLUSIVE &&
+		if ((t->entries[i].flags == TABLE_EXCLUSIVE || table_is_orphan(t, i)) &&
 		    table_is_granted(&t->entries[i]) && !table_is_within(t, pool, i) &&
 		    alive(context, i))
 			return true;
@@ -328,9 +336,12 @@ table_settle(struct table_settling *s)
 	memset(use, 0, t->header.used * sizeof(use[0]));
 	memset(&use[TABLE_ROOT], 0, sizeof(use[0]));
 	table_sweep(s);
-	for (i = 0; i < t->header.used; i++)
+	for (i = 0; i < t->header.used; i++) {
 		if (table_is_granted(&t->entries[i]))
 			pool_add(&use[table_pool(t, i)], &t->entries[i]);
+		if (table_is_orphan(t, i))
+			use[TABLE_ROOT].is_exclusive = true;
+	}
 	while ((i = settling_first(s, use)) != TABLE_CAPACITY) {
 		unsigned pool = table_pool(t, i);
 		unsigned got =

@@ -63,6 +63,9 @@ enum {
 
 enum {
 	TABLE_LENT = 1, /* `outer` was given while it waited, and may be younger */
+	/* Of a run that has the machine alone: where that run is dead and this lives yet,
+	 * nobody starts beside it. */
+	TABLE_ALONE = 2,
 };
 
 struct table_header {
@@ -85,7 +88,7 @@ struct table_entry {
 	uint16_t want;
 	uint16_t least;
 	uint16_t got;
-	uint16_t lent;
+	uint16_t marks;
 	uint32_t offered_ms; /* low bits of clock_now_ms */
 };
 

@@ -394,7 +394,9 @@ Test(slot, nesting_goes_deeper_and_exclusive_only_inside_exclusive, .timeout = 3
 	slot_release(run);
 	in = slot_token_check(actor_segment(), token);
 	cr_assert(in.is_live && !in.is_exclusive && in.held == 2);
-	cr_assert_eq(actor_free_slots(actor_segment()), 2);
+	cr_assert_eq(actor_free_slots(actor_segment()), 0, "a step of it is left");
+	slot_release(step);
+	cr_assert_eq(actor_free_slots(actor_segment()), 4);
 	slots_free(s);
 }
 
@@ -524,6 +526,37 @@ Test(slot, is_known_by_who_has_its_descriptor, .timeout = 20)
 	(void)close(end[0]);
 	(void)close(end[1]);
 	cr_expect_eq(waitpid(pid, NULL, 0), pid);
+}
+
+Test(slot, what_an_exclusive_run_leaves_when_it_dies_is_alone_yet, .timeout = 20)
+{
+	struct slot_wish wish = { .want = 1, .least = 1 };
+	struct slots *s = actor_seat(3);
+	struct slots *others = actor_seat(3);
+	struct error err = ERROR_INIT;
+	struct slot *run = ask_exclusive(s, NULL);
+	struct slot *step, *one, *light;
+	int end[2];
+	pid_t pid;
+
+	wish.inside = run;
+	cr_assert_eq(slot_request(s, &wish, &step, &err), 0);
+	one = ask(others, 1, 1);
+	light = ask(others, 0, 0);
+	slot_drop(run);
+	pid = fork_copy(end);
+	/* The supervisor is dead, and the worker has the step's hold. */
+	slot_drop(step);
+	look(others);
+	cr_expect_eq(slot_state(one), SLOT_WAITING);
+	cr_expect_eq(slot_state(light), SLOT_WAITING);
+	(void)close(end[0]);
+	(void)close(end[1]);
+	cr_expect_eq(waitpid(pid, NULL, 0), pid);
+	cr_expect_eq(slot_wait(one, clock_now_ms() + SOON_MS, -1, &err), 1);
+	cr_expect_eq(slot_wait(light, clock_now_ms() + SOON_MS, -1, &err), 1);
+	slots_free(s);
+	slots_free(others);
 }
 
 Test(slot, names_who_holds_and_who_waits, .timeout = 20)
