@@ -233,9 +233,10 @@ only_refuse(const struct config *c, const struct tier *t, const struct scope *sc
 		near = ids[0];
 	(void)error_set(err, ERROR_USAGE,
 			"--only: tier \"%s\" has no step \"%s\"%s; did you mean \"%s\"? "
-			"(--dry-run lists them)",
+			"(geonosis verify %s --dry-run lists them)",
 			t->name, only,
-			scope->leaves_out ? " in what the change reaches" : "", near);
+			scope->leaves_out ? " in what the change reaches" : "", near,
+			t->name);
 	free(ids);
 	plan_release(&whole);
 	return -1;
