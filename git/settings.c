@@ -10,14 +10,14 @@
 
 #include "git/ask.h"
 #include "git/conffile.h"
+#include "git/variables.h"
 #include "ipc/buf.h"
 #include "ipc/fd.h"
 #include "ipc/mem.h"
 
 enum {
 	CONFIG_MAX = 8 << 20,
-	INCLUDE_DEPTH_MAX = 10,
-	VARIABLES_MAX = 10000 /* of GIT_CONFIG_COUNT */
+	INCLUDE_DEPTH_MAX = 10
 };
 
 enum scope {
@@ -391,12 +391,11 @@ settings_ask(struct settings *s, const struct place *p, struct error *err)
 	return 0;
 }
 
-/* --- the environment, as `git -c` and CI set it; after all files --- */
-
-/* Keys of core alone, section and name in any case. */
+/* Of the environment keys of core alone count, section and name in any case. */
 static void
-variable_take(struct settings *s, const char *key, const char *value)
+variable_take(void *context, const char *key, const char *value)
 {
+	struct settings *s = context;
 	char *lower = xstrdup(key), *c;
 
 	for (c = lower; *c != '\0'; c++)
@@ -404,76 +403,6 @@ variable_take(struct settings *s, const char *key, const char *value)
 	if (strncmp(lower, "core.", 5) == 0)
 		(void)setting_set(s, SCOPE_USER, lower, value);
 	free(lower);
-}
-
-static void
-counted_take(struct settings *s)
-{
-	const char *text = getenv("GIT_CONFIG_COUNT");
-	long n = text != NULL ? strtol(text, NULL, 10) : 0, i;
-
-	for (i = 0; i < n && i < VARIABLES_MAX; i++) {
-		char *name = xasprintf("GIT_CONFIG_KEY_%ld", i);
-		const char *key = getenv(name), *value;
-
-		free(name);
-		name = xasprintf("GIT_CONFIG_VALUE_%ld", i);
-		value = getenv(name);
-		free(name);
-		if (key != NULL && value != NULL)
-			variable_take(s, key, value);
-	}
-}
-
-/* Past a word in single quotes, and what it says; NULL where there is none. */
-static const char *
-quoted_next(const char *p, struct buf *ret_word)
-{
-	buf_clear(ret_word);
-	buf_append(ret_word, "", 0);
-	if (*p != '\'')
-		return NULL;
-	for (p++; *p != '\0'; p++) {
-		if (*p != '\'') {
-			buf_putc(ret_word, *p);
-			continue;
-		}
-		/* Outside of the quotes a quote, or a `!`, stands behind a backslash. */
-		if (p[1] != '\\' || p[2] == '\0' || p[3] != '\'')
-			return p + 1;
-		buf_putc(ret_word, p[2]);
-		p += 3;
-	}
-	return NULL;
-}
-
-/* `'key'='value'`, or `'key=value'` of older gits, parted by blanks. */
-static void
-parameters_take(struct settings *s)
-{
-	const char *p = getenv("GIT_CONFIG_PARAMETERS");
-	struct buf key = BUF_INIT, value = BUF_INIT;
-
-	while (p != NULL && *(p += strspn(p, " \t\n")) != '\0') {
-		char *equals;
-
-		p = quoted_next(p, &key);
-		if (p == NULL)
-			break;
-		if (*p == '=' && p[1] == '\'') {
-			p = quoted_next(p + 1, &value);
-			if (p != NULL)
-				variable_take(s, key.data, buf_text(&value));
-			continue;
-		}
-		p += *p == '=';
-		equals = strchr(key.data, '=');
-		if (equals != NULL)
-			*equals++ = '\0';
-		variable_take(s, key.data, equals);
-	}
-	buf_release(&key);
-	buf_release(&value);
 }
 
 /* Relative to the working tree's top; "" is no file. */
@@ -506,8 +435,7 @@ settings_read_place(struct settings *s, const struct place *p, struct error *err
 		goto out;
 	if (s->puzzle != NULL && settings_ask(s, p, err) < 0)
 		goto out;
-	counted_take(s);
-	parameters_take(s);
+	variables_read(variable_take, s);
 	if (s->version == 0)
 		text_set(&s->unknown, NULL); /* extensions begin with version 1 */
 	if (s->version < 0 || s->version > 1)
