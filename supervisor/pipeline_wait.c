@@ -95,18 +95,10 @@ help_turn(void *ctx, const char *tier, pid_t pid, uint64_t pid_namespace,
 	  struct error *err)
 {
 	const struct pipeline *p = ctx;
-	struct error ignored = ERROR_INIT;
-	bool is_stuck = false;
 
-	(void)slots_lend(p->machine.slots, pid, pid_namespace, &is_stuck, &ignored);
-	if (!is_stuck)
+	if (machine_lend(&p->machine, pid, pid_namespace, err) == 0)
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "verify %s: the run of the same tier in the same directory "
-			 "(pid %ld) waits for the whole machine (--exclusive), of which "
-			 "the step around this run holds a part; they would wait for "
-			 "each other; run another tier in that step",
-			 tier, (long)pid);
+	return error_wrap(err, "verify %s", tier);
 }
 
 int

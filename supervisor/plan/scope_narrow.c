@@ -35,15 +35,16 @@ finder_differing_parts(struct finder *f, const char **ret_names)
 	size_t n = 0, i;
 
 	for (i = 0; i < now->n; i++) {
-		const char *name = now->items[i].name;
-		const char *value = is_known ? parts_find(&f->parts, name) : NULL;
+		const char *name = now->items[i].name, *value;
 		bool is_named =
 		    (strcmp(name, "keyEnv") == 0 && f->rq->config->key_env.nitems > 0) ||
 		    (strcmp(name, "keyFiles") == 0 &&
 		     f->rq->config->key_files.nitems > 0);
 
+		/* Of those there may be as many as files. */
 		if (mark_part_is_of_file(&now->items[i]))
 			continue;
+		value = is_known ? parts_find(&f->parts, name) : NULL;
 		if (value != NULL ? strcmp(value, now->items[i].value) != 0 : is_named)
 			ret_names[n++] = name;
 	}

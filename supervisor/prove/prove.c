@@ -148,6 +148,37 @@ prove_load(struct prove *p, struct error *err)
 	return 0;
 }
 
+static void
+prove_unload(struct prove *p)
+{
+	size_t i;
+
+	for (i = 0; p->proofs != NULL && i < p->view.nsteps; i++)
+		proof_release(&p->proofs[i]);
+	free(p->proofs);
+	free(p->is_over);
+	free(p->steps);
+	free(p->step_of);
+	p->proofs = NULL;
+	p->is_over = NULL;
+	p->steps = NULL;
+	p->step_of = NULL;
+	plan_release(&p->run_plan);
+	plan_release(&p->plan);
+	scope_release(&p->scope);
+	config_release(&p->config);
+}
+
+static int
+prove_look_again(struct prove *p, struct error *err)
+{
+	prove_unload(p);
+	if (prove_load(p, err) < 0)
+		return -1;
+	return jobs_decide(p->request->jobs, p->config.caps_heavy, &p->machine, &p->jobs,
+			   err);
+}
+
 /* --- the machine, the report --- */
 
 static int
@@ -345,6 +376,18 @@ tell_turn_wait(void *ctx, const char *name, pid_t pid)
 	free(reason);
 }
 
+static int
+help_turn(void *ctx, const char *name, pid_t pid, uint64_t pid_namespace,
+	  struct error *err)
+{
+	const struct prove *p = ctx;
+
+	(void)name;
+	if (machine_lend(&p->machine, pid, pid_namespace, err) == 0)
+		return 0;
+	return error_wrap(err, "verify prove %s", p->tier->name);
+}
+
 /* Two at once would empty each other's logs.  0; the signal that ended the wait; -1. */
 static int
 prove_take_turn(struct prove *p, struct error *err)
@@ -353,6 +396,7 @@ prove_take_turn(struct prove *p, struct error *err)
 	struct error why = ERROR_INIT;
 	int rc = dir_make(".geonosis", &why);
 
+	p->turn.help = help_turn;
 	if (rc == 0)
 		rc = turn_take(&p->turn, name, &p->signals, tell_turn_wait, p, &why);
 	free(name);
@@ -425,6 +469,9 @@ prove_all(struct prove *p, struct prove_verdict *ret_verdict, struct error *err)
 		*ret_verdict = (struct prove_verdict){ .interrupted = rc > 0 ? rc : 0 };
 		return rc < 0 ? -1 : 0;
 	}
+	/* Who was waited for may have taken long: what is proven is the tree of now. */
+	if (p->turn.waited && prove_look_again(p, err) < 0)
+		return -1;
 	if (p->run_plan.njobs > 0 && storage_open(p->ground.tmp, &p->storage, err) < 0)
 		return -1;
 	if (prove_begin(p, err) < 0)
@@ -444,25 +491,14 @@ prove_all(struct prove *p, struct prove_verdict *ret_verdict, struct error *err)
 static void
 prove_release(struct prove *p)
 {
-	size_t i;
-
 	prove_close_storage(p);
-	for (i = 0; p->proofs != NULL && i < p->view.nsteps; i++)
-		proof_release(&p->proofs[i]);
-	free(p->proofs);
-	free(p->is_over);
-	free(p->steps);
-	free(p->step_of);
+	prove_unload(p);
 	machine_close(&p->machine);
 	turn_release(&p->turn);
 	signals_close(&p->signals);
 	report_place_free(p->place);
 	free(p->report_path);
 	ground_release(&p->ground);
-	plan_release(&p->run_plan);
-	plan_release(&p->plan);
-	scope_release(&p->scope);
-	config_release(&p->config);
 }
 
 int

@@ -228,6 +228,24 @@ machine_close(struct machine *s)
 }
 
 int
+machine_lend(const struct machine *s, pid_t pid, uint64_t pid_namespace,
+	     struct error *err)
+{
+	struct error ignored = ERROR_INIT;
+	bool is_stuck = false;
+
+	(void)slots_lend(s->slots, pid, pid_namespace, &is_stuck, &ignored);
+	if (!is_stuck)
+		return 0;
+	return error_set(err, ERROR_USAGE,
+			 "the run of the same tier in the same directory (pid %ld) waits "
+			 "for the whole machine (--exclusive), of which the step around "
+			 "this run holds a part; they would wait for each other; run "
+			 "another tier in that step",
+			 (long)pid);
+}
+
+int
 machine_allows_exclusive(const struct machine *s, struct error *err)
 {
 	struct slot_inside in = slots_inside(s->slots);

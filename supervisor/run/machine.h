@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ipc/buf.h"
 #include "ipc/error.h"
@@ -70,6 +71,13 @@ struct machine_wait {
  * wait: *ret_signal, and 0.
  */
 int machine_wait(const struct machine *s, const struct machine_wait *w, int *ret_signal,
+		 struct error *err);
+
+/*
+ * What the step around this command holds is lent to the run of process `pid`, which this
+ * one waits for.  -1 where that would not help: it waits for the whole machine.
+ */
+int machine_lend(const struct machine *s, pid_t pid, uint64_t pid_namespace,
 		 struct error *err);
 
 /*

@@ -1031,6 +1031,20 @@ def lent(w, _, around, flags):
     assert free(w)
 
 
+@test("a step that waits to prove a tier lends its slots to who proves it")
+def lent_to_prover(w):
+    on, go = w.beside("on"), w.beside("go")
+    w.tiers(full=[": >%s; %s; %s verify prove fast" % (on, mis("await", go, "exit", 0), shlex.quote(binary()))],
+            fast=[{"command": "[ ! -e p ] || { echo hit; exit 1; }", "proves": {"plant": "touch p", "expect": "hit"}}])
+    outer = w.start("verify", "full", env=ONE)
+    until(lambda: os.path.exists(on), 20, "the step")
+    other = w.start("verify", "prove", "fast", env=ONE)
+    queued(w, other)
+    open(go, "w").close()
+    eq((other.wait(30).code, outer.wait(30).code), (0, 0), "exit codes")
+    assert free(w)
+
+
 @each((("shared", ["gate", "run", "--"], []), ("exclusive", ["gate", "run", "--exclusive", "--"], ["--exclusive"])),
       "a hold that is younger than what it is lent to is lent as well: {0}")
 def lent_late(w, _, around, flags):

@@ -744,6 +744,21 @@ def two_at_once(w):
     assert os.path.exists(w.path(step(w)["log"])), "no log"
 
 
+@test("one that waited for its turn proves the config and the tree of then")
+def turn_comes_late(w):
+    on, go = w.beside("on"), w.beside("go")
+    w.tiers(fast=[proves("touch p", "first", "echo first; touch %s; %s; exit 1" % (on, mis("await", go)))])
+    first = w.start("verify", "prove", "fast")
+    until(lambda: os.path.exists(on), patience(10), "the first")
+    second = w.start("verify", "prove", "fast")
+    until(lambda: second.out, patience(10), "the wait")
+    w.tiers(fast=[proves("touch p", "later", "echo later; exit 1"), proves("touch q", "too", "echo too; exit 1")])
+    w.write(go, "")
+    first.wait(patience(20))
+    r = second.wait(patience(20))
+    eq((r.code, r.out.count("\nPROVEN ")), (0, 2), "exit code, proofs (%r)" % r)
+
+
 # ------------------------------------------------------------- ends of all kinds
 
 def mounts():
