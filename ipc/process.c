@@ -86,14 +86,14 @@ child_execute(const struct asking *a, char *const env[], int out, int told)
 		const char *const *from;
 		char *const *to;
 	} argv = { .from = a->q->argv };
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
-	int i;
+	int null, i;
 
 	(void)setpgid(0, 0);
 	for (i = 1; i < NSIG; i++)
 		(void)signal(i, SIG_DFL);
 	(void)sigemptyset(&none);
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 &&
 	    dup2(a->complaints, 2) >= 0 && (a->q->dir == NULL || chdir(a->q->dir) == 0)) {
 		/* Others than ours too, which may be the caller's caller's. */

@@ -35,6 +35,7 @@ lending_helps(const struct lending *l, const struct table *t, unsigned i)
 	const struct table_entry *e = &t->entries[i];
 	unsigned pool = table_pool(t, i);
 	struct table_name name;
+	int fd = l->seat->fd;
 
 	if ((e->state != TABLE_WAIT && e->state != TABLE_PASSED) || pool == l->hold ||
 	    !table_is_within(t, l->hold, pool) ||
@@ -42,7 +43,7 @@ lending_helps(const struct lending *l, const struct table *t, unsigned i)
 		return false;
 	if (e->flags == TABLE_EXCLUSIVE &&
 	    !seat_inside_of(l->seat->fd, t, l->hold).is_exclusive) {
-		*l->is_stuck = true;
+		*l->is_stuck = *l->is_stuck || seat_is_alive(&fd, i);
 		return false;
 	}
 	return true;

@@ -18,10 +18,12 @@ struct task; /* one attempt at one job, an engine's own */
 
 struct engine_order {
 	size_t job;
-	unsigned attempt;  /* from 0 */
-	unsigned slots;	   /* GEONOSIS_SLOTS of the step */
-	int hold_fd;	   /* of the slots that the job holds, borrowed; -1: none */
-	const char *token; /* of them, for what runs inside; borrowed, "" for none */
+	unsigned attempt; /* from 0 */
+	unsigned slots;	  /* GEONOSIS_SLOTS of the step */
+	int hold_fd;	  /* of the slots that the job holds, borrowed; -1: none */
+	/* Of them, or where it holds none of what the step around this run holds; for
+	 * what runs inside; borrowed, "" for none. */
+	const char *token;
 };
 
 struct engine {
