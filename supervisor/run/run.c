@@ -166,8 +166,9 @@ run_let_go(struct run *r, size_t job)
 	struct error err = ERROR_INIT;
 
 	*l = (struct live){ .job = job, .since_ms = clock_now_ms() };
-	if (slot_request(r->options->machine->slots, &wish, &l->slot, &err) < 0 &&
-	    !run_park(r, r->nlives - 1, &err))
+	if (slot_request(r->options->machine->slots, &wish, &l->slot, &err) == 0)
+		l->waits = slot_state(l->slot) != SLOT_HELD;
+	else if (!run_park(r, r->nlives - 1, &err))
 		run_fail_live(r, r->nlives - 1, &err);
 }
 
@@ -212,7 +213,7 @@ run_start_held(struct run *r)
 		if (l->task == NULL && slot_state(l->slot) == SLOT_HELD) {
 			int64_t waited_ms = clock_now_ms() - l->since_ms;
 
-			if (waited_ms > 0)
+			if (l->waits && waited_ms > 0)
 				r->results[l->job].slot_wait_ms = waited_ms;
 			run_start_live(r, i, 0);
 		}

@@ -11,6 +11,7 @@ struct live {
 	struct slot *slot;
 	struct task *task; /* NULL while it waits */
 	int64_t since_ms;
+	bool waits;   /* its slots were not free when it asked for them */
 	bool is_told; /* that it waits */
 	bool is_cut;
 };

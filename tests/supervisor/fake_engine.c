@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,12 +95,14 @@ fake_start(void *ctx, const struct engine_order *order, struct task **ret_task,
 		errno = EMFILE;
 		return error_system(err, "no room beside the others");
 	}
+	if (what == 'l')
+		(void)poll(NULL, 0, 20);
 	t = xcalloc(1, sizeof(*t));
 	t->fake = f;
 	t->job = order->job;
 	t->what = what;
 	t->rank = rank;
-	t->is_free = strchr("gren", what) != NULL;
+	t->is_free = strchr("grenl", what) != NULL;
 	if (pipe(t->fds) < 0)
 		abort();
 	t->next = f->tasks;

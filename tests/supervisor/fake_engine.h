@@ -8,6 +8,7 @@
  *   n green, but there is no room for it beside more than one other
  *   h hangs until a signal comes, exits 0    s only SIGKILL ends it   k only kill ends it
  *   w ends when a job is told to wait        t ends when a tick was told
+ *   l green, and long in starting
  * Of those that could end, the ones of the lowest rank do.
  *
  * The transcript: `>a` started (`>a/1` its second attempt), `a~1/2` to be made again,

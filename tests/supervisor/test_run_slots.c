@@ -126,6 +126,20 @@ Test(run_slots, wait_for_slots_is_measured)
 	made_release(&m);
 }
 
+/* Slots that were free are no wait, however long what is before takes to start. */
+Test(run_slots, start_of_another_is_no_wait)
+{
+	static const struct run_case k = {
+		.shape = "[a b c:0]", .jobs = 3, .budget = 2, .scripts = "a=l b=l"
+	};
+	struct made m;
+
+	made_run(&k, &m);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect_eq(m.results[i].slot_wait_ms, -1, "%zu", i);
+	made_release(&m);
+}
+
 /* --- anything at all --- */
 
 /* Where in the transcript a job's word stands; -1: nowhere. */
