@@ -118,21 +118,20 @@ path_compare(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-/* Sort, and drop what is there twice. */
-static void
-collection_settle(struct collection *c)
+size_t
+changed_settle(char **paths, size_t n)
 {
-	size_t i, n = 0;
+	size_t i, left = 0;
 
-	if (c->n > 1)
-		qsort(c->paths, c->n, sizeof(*c->paths), path_compare);
-	for (i = 0; i < c->n; i++) {
-		if (n > 0 && strcmp(c->paths[n - 1], c->paths[i]) == 0)
-			free(c->paths[i]);
+	if (n > 1)
+		qsort(paths, n, sizeof(*paths), path_compare);
+	for (i = 0; i < n; i++) {
+		if (left > 0 && strcmp(paths[left - 1], paths[i]) == 0)
+			free(paths[i]);
 		else
-			c->paths[n++] = c->paths[i];
+			paths[left++] = paths[i];
 	}
-	c->n = n;
+	return left;
 }
 
 static bool
@@ -164,7 +163,7 @@ changed_find(const struct repository *r, const char *const *commits, size_t ncom
 		rc = index_add(r, &c, err);
 	for (i = 0; rc == 0 && i < r->key->nchanges; i++)
 		path_add(&c, r->key->changes[i].path, strlen(r->key->changes[i].path));
-	collection_settle(&c);
+	c.n = changed_settle(c.paths, c.n);
 	found = (struct changed){ .paths = c.paths, .npaths = c.n };
 	if (rc == 0)
 		*ret_changed = found;

@@ -34,6 +34,8 @@ struct changed {
  */
 int changed_find(const struct repository *r, const char *const *commits, size_t ncommits,
 		 struct changed *ret_changed, struct error *err);
+/* Sort paths, free those that are there twice; how many are left. */
+size_t changed_settle(char **paths, size_t n);
 void changed_release(struct changed *c);
 
 /*

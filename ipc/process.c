@@ -23,7 +23,8 @@
 
 enum {
 	PROCESS_DEPTH_MAX = 4096, /* /proc is read without a lock: no endless walk */
-	COMPLAINT_MAX = 512
+	COMPLAINT_MAX = 512,
+	ENVIRONMENT_MAX = 8 << 20 /* more than exec takes */
 };
 
 /* A question that is being answered. */
@@ -328,6 +329,28 @@ process_descends(pid_t pid, pid_t ancestor)
 		pid = process_parent(pid);
 	}
 	return false;
+}
+
+char *
+process_variable(pid_t pid, const char *name)
+{
+	struct error ignored = ERROR_INIT;
+	struct buf environment = BUF_INIT;
+	size_t n = strlen(name), at = 0;
+	char *value = NULL;
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
+	(void)file_read(path, ENVIRONMENT_MAX, &environment, &ignored);
+	while (value == NULL && at < environment.len) {
+		const char *entry = buf_text(&environment) + at;
+
+		if (strncmp(entry, name, n) == 0 && entry[n] == '=')
+			value = xstrdup(entry + n + 1);
+		at += strlen(entry) + 1;
+	}
+	buf_release(&environment);
+	return value;
 }
 
 uint64_t

@@ -40,6 +40,11 @@ int process_ask(const struct process_question *q, struct buf *ret_answer,
 pid_t process_parent(pid_t pid);
 /* Is a process that one, or does it descend from it? */
 bool process_descends(pid_t pid, pid_t ancestor);
+/*
+ * A variable that a process was started with; freed by the caller.  NULL where it has
+ * none, or that is not told to us.
+ */
+char *process_variable(pid_t pid, const char *name);
 /* In which pids are what they are for us; 0 where that cannot be told. */
 uint64_t process_pid_namespace(void);
 

@@ -76,21 +76,6 @@ differing_add(const struct file_parts *these, const struct file_parts *those,
 				 these->items[i]->name + strlen(MARK_PART_FILE));
 }
 
-static void
-settle(struct changed *c)
-{
-	size_t i, n = 0;
-
-	qsort(c->paths, c->npaths, sizeof(*c->paths), path_compare);
-	for (i = 0; i < c->npaths; i++) {
-		if (n > 0 && strcmp(c->paths[n - 1], c->paths[i]) == 0)
-			free(c->paths[i]);
-		else
-			c->paths[n++] = c->paths[i];
-	}
-	c->npaths = n;
-}
-
 void
 hidden_add(const struct mark_parts *before, const struct mark_parts *now,
 	   struct changed *changed)
@@ -101,7 +86,7 @@ hidden_add(const struct mark_parts *before, const struct mark_parts *now,
 	differing_add(&a, &b, changed, known);
 	differing_add(&b, &a, changed, known);
 	if (changed->npaths > known)
-		settle(changed);
+		changed->npaths = changed_settle(changed->paths, changed->npaths);
 	free(a.items);
 	free(b.items);
 }

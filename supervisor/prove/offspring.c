@@ -7,14 +7,12 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ipc/buf.h"
 #include "ipc/clock.h"
 #include "ipc/error.h"
 #include "ipc/fd.h"
@@ -23,29 +21,15 @@
 
 enum {
 	OFFSPRING_TICK_MS = 2,
-	OFFSPRING_ENVIRONMENT_MAX = 4 << 20, /* what one environment may hold, and more */
 };
 
 static bool
 is_of_run(pid_t pid, const char *id)
 {
-	static const char variable[] = TURN_CHAIN_VARIABLE "=";
-	struct error ignored = ERROR_INIT;
-	struct buf text = BUF_INIT;
-	size_t at = 0;
-	char path[40];
-	bool is = false;
+	char *chain = process_variable(pid, TURN_CHAIN_VARIABLE);
+	bool is = chain != NULL && strstr(chain, id) != NULL;
 
-	(void)snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
-	(void)file_read(path, OFFSPRING_ENVIRONMENT_MAX, &text, &ignored);
-	while (!is && at < text.len) {
-		const char *entry = buf_text(&text) + at;
-
-		is = strncmp(entry, variable, sizeof(variable) - 1) == 0 &&
-		     strstr(entry, id) != NULL;
-		at += strlen(entry) + 1;
-	}
-	buf_release(&text);
+	free(chain);
 	return is;
 }
 

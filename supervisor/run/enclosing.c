@@ -4,20 +4,15 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "ipc/buf.h"
-#include "ipc/fd.h"
 #include "ipc/mem.h"
 #include "ipc/process.h"
 #include "ipc/slot.h"
 #include "ipc/slot_list.h"
 
 enum {
-	ENCLOSING_ENVIRONMENT_MAX = 8 << 20,
 	ENCLOSING_DEPTH_MAX = 4096, /* /proc is read without a lock: no endless walk */
 };
 
@@ -83,40 +78,20 @@ segment_may_enclose(const char *segment)
 	return may;
 }
 
-/* Of what the process was started with; NULL where that is not told, or not live. */
-static char *
-environment_token(pid_t pid, const char *segment)
-{
-	static const char variable[] = ENCLOSING_VARIABLE "=";
-	struct error ignored = ERROR_INIT;
-	struct buf environment = BUF_INIT;
-	char *token = NULL;
-	char path[40];
-	size_t at;
-
-	(void)snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
-	(void)file_read(path, ENCLOSING_ENVIRONMENT_MAX, &environment, &ignored);
-	for (at = 0; at < environment.len && token == NULL;) {
-		const char *entry = buf_text(&environment) + at;
-
-		if (strncmp(entry, variable, sizeof(variable) - 1) == 0 &&
-		    token_is_live(segment, entry + sizeof(variable) - 1))
-			token = xstrdup(entry + sizeof(variable) - 1);
-		at += strlen(entry) + 1;
-	}
-	buf_release(&environment);
-	return token;
-}
-
 static char *
 process_token(pid_t pid, const char *segment)
 {
 	char text[SLOT_TOKEN_SIZE];
+	char *token;
 
 	/* Before its environment: a worker has that of its whole run. */
 	if (slot_token_of_process(segment, pid, text))
 		return xstrdup(text);
-	return environment_token(pid, segment);
+	token = process_variable(pid, ENCLOSING_VARIABLE);
+	if (token != NULL && token_is_live(segment, token))
+		return token;
+	free(token);
+	return NULL;
 }
 
 char *

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -130,6 +131,21 @@ group_is_over(void *pgid)
 	return kill(-*(pid_t *)pgid, 0) < 0 && errno == ESRCH;
 }
 
+/* What the asked process wrote of itself. */
+static pid_t
+asked_pid(void)
+{
+	char *text;
+	long pid;
+
+	cr_assert(await(file_is_there, (void *)(uintptr_t) "pid", 30000));
+	text = scratch_read("pid");
+	pid = strtol(text, NULL, 10);
+	free(text);
+	cr_assert_gt(pid, 1);
+	return (pid_t)pid;
+}
+
 Test(process, who_is_ended_while_it_asks_leaves_nobody, .timeout = 120)
 {
 	static const int endings[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -139,7 +155,6 @@ Test(process, who_is_ended_while_it_asks_leaves_nobody, .timeout = 120)
 		static const char script[] = "echo $$ >pid; sleep 1000 & sleep 1000; :";
 		int status = 0;
 		pid_t asker, asked;
-		char *text;
 
 		(void)scratch_enter();
 		asker = fork();
@@ -154,11 +169,7 @@ Test(process, who_is_ended_while_it_asks_leaves_nobody, .timeout = 120)
 			(void)process_ask(&q, &answer, &err);
 			_exit(0);
 		}
-		cr_assert(await(file_is_there, (void *)(uintptr_t) "pid", 30000));
-		text = scratch_read("pid");
-		asked = (pid_t)strtol(text, NULL, 10);
-		free(text);
-		cr_assert_gt(asked, 1);
+		asked = asked_pid();
 		(void)kill(asker, endings[i]);
 		cr_expect_eq(waitpid(asker, &status, 0), asker);
 		cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == endings[i],
@@ -174,7 +185,6 @@ Test(process, who_is_killed_takes_the_asked_along, .timeout = 60)
 	const char *const argv[] = { "sh", "-c", "echo $$ >pid; exec sleep 1000", NULL };
 	const struct process_question q = { .argv = argv, .max = 1, .timeout_ms = 50000 };
 	pid_t asker, asked;
-	char *text;
 
 	children_adopt();
 	(void)scratch_enter();
@@ -186,13 +196,32 @@ Test(process, who_is_killed_takes_the_asked_along, .timeout = 60)
 		(void)process_ask(&q, &answer, &err);
 		_exit(0);
 	}
-	cr_assert(await(file_is_there, (void *)(uintptr_t) "pid", 30000));
-	text = scratch_read("pid");
-	asked = (pid_t)strtol(text, NULL, 10);
-	free(text);
-	cr_assert_gt(asked, 1);
+	asked = asked_pid();
 	(void)kill(asker, SIGKILL);
 	cr_expect(await(group_is_over, &asked, 10000));
 	children_end();
 	scratch_leave();
+}
+
+Test(process, variable_that_it_was_started_with, .timeout = 60)
+{
+	static char longer[] = "GN_NAME_LONGER=no", variable[] = "GN_NAME=a=b";
+	static char *const environment[] = { longer, variable, NULL };
+	pid_t child = fork();
+	char *value;
+
+	if (child == 0) {
+		(void)execle("/bin/sleep", "sleep", "60", NULL, environment);
+		_exit(127);
+	}
+	/* It has ours until it executes. */
+	while ((value = process_variable(child, "GN_NAME")) == NULL)
+		(void)poll(NULL, 0, 5);
+	cr_expect_str_eq(value, "a=b");
+	free(value);
+	cr_expect_null(process_variable(child, "GN_NAM"));
+	cr_expect_null(process_variable(child, "HOME"));
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, NULL, 0);
+	cr_expect_null(process_variable(child, "GN_NAME"));
 }
