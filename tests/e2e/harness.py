@@ -143,6 +143,8 @@ class Stat:
         fields = text.rsplit(")", 1)[1].split()
         self.state = fields[0]
         self.ppid, self.pgid, self.sid = (int(x) for x in fields[1:4])
+        # proc(5), field 38: what its parent gets at its end; what fork made sends SIGCHLD.
+        self.exit_signal = int(fields[35])
 
 
 def stat_of(pid):
