@@ -181,14 +181,12 @@ slot_give(struct slot *r)
 {
 	struct error err = ERROR_INIT;
 	struct seat_section x;
-	struct table_entry e = r->wish;
 
 	if (seat_enter(r->seat, &x, &err) != 1)
 		return;
-	if ((unsigned)r->entry < x.table.header.used)
-		e = x.table.entries[r->entry];
-	e.state = TABLE_FREE;
-	seat_put(&x, (unsigned)r->entry, &e);
+	if ((unsigned)r->entry >= x.table.header.used)
+		seat_put(&x, (unsigned)r->entry, &r->wish);
+	table_free(&x.settling, (unsigned)r->entry);
 	/* Others of ours hear of it in slots_poll, as everybody does. */
 	x.settling.is_own = NULL;
 	table_settle(&x.settling);

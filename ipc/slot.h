@@ -34,8 +34,8 @@
  * No deadlock: a request waits only for entries of its own pool, each of which
  * is work that goes on, or is itself waited for only from further inside; who
  * holds never asks outside of its own hold.  When the outer hold ends before the
- * inner ones (killed, or a process left over), these count against the machine
- * from then on and those who wait queue at the machine: no slot is held twice.
+ * inner ones (killed, or a process left over), these count from then on in the pool
+ * that it was of itself, and those who wait queue there: no slot is held twice.
  * Where it was exclusive, and asked for them itself, nobody starts beside them.
  *
  * Deaths are noticed when the kernel closes what the dead had open, and it tears the

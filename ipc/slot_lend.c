@@ -3,7 +3,8 @@
  * Lending.  A process inside a hold that waits for another process leaves the hold idle,
  * and where that other one waits for slots in its turn, perhaps for these, neither would
  * ever go on.  So its requests are made such that are granted from the hold, as if it
- * were inside; they keep their tickets, and are of the machine again when the hold ends.
+ * were inside; they keep their tickets.  When the hold ends, what was granted is of the
+ * pool that it was of itself, as all that is left in it, and what waits goes home.
  */
 #include "ipc/slot.h"
 

@@ -173,22 +173,41 @@ seat_load(struct slots *s, struct table *t, struct error *err)
 	return 0;
 }
 
-/* Put right what the table says of our own requests. */
+bool
+seat_is_stranded(const struct slot *r, const struct table *t)
+{
+	const struct table_entry *e = &t->entries[r->entry];
+
+	return (e->state == TABLE_WAIT || e->state == TABLE_PASSED) &&
+	       (e->marks & TABLE_LENT) != 0 && r->wish.outer_ticket != 0 &&
+	       table_pool(t, (unsigned)r->entry) == TABLE_ROOT;
+}
+
+/* Put right what the table says of one of our own requests, and learn where it is. */
+static void
+seat_restate_one(struct seat_section *x, struct slot *r)
+{
+	const struct table_entry *e = &x->table.entries[r->entry];
+
+	if ((unsigned)r->entry >= x->table.header.used || e->ticket != r->wish.ticket ||
+	    e->state == TABLE_FREE ||
+	    (e->state == TABLE_HELD) != (r->state == SLOT_HELD) ||
+	    seat_is_stranded(r, &x->table)) {
+		seat_put(x, (unsigned)r->entry, &r->wish);
+	} else if (r->state == SLOT_HELD || (e->marks & TABLE_LENT) == 0) {
+		r->wish.outer = e->outer;
+		r->wish.outer_ticket = e->outer_ticket;
+		r->wish.marks = e->marks;
+	}
+	x->is_own[r->entry] = true;
+}
+
 static void
 seat_restate(struct seat_section *x)
 {
-	for (const struct slot *r = x->seat->first; r != NULL; r = r->next) {
-		const struct table_entry *e;
-
-		if (r->entry < 0 || r->is_stray)
-			continue;
-		e = &x->table.entries[r->entry];
-		if ((unsigned)r->entry >= x->table.header.used ||
-		    e->ticket != r->wish.ticket || e->state == TABLE_FREE ||
-		    (e->state == TABLE_HELD) != (r->state == SLOT_HELD))
-			seat_put(x, (unsigned)r->entry, &r->wish);
-		x->is_own[r->entry] = true;
-	}
+	for (struct slot *r = x->seat->first; r != NULL; r = r->next)
+		if (r->entry >= 0 && !r->is_stray)
+			seat_restate_one(x, r);
 }
 
 int
@@ -211,19 +230,36 @@ seat_enter(struct slots *s, struct seat_section *ret_section, struct error *err)
 	return 1;
 }
 
-static bool
-seat_gives(const struct table_entry *e)
+/* The order in which entries are written. */
+enum seat_order {
+	SEAT_TAKES,
+	SEAT_MOVES,
+	SEAT_ENDS,
+	SEAT_GIVES,
+	SEAT_ORDERS,
+};
+
+static enum seat_order
+seat_order(const struct seat_section *x, unsigned i)
 {
-	return e->state == TABLE_OFFER || e->state == TABLE_HELD;
+	switch (x->table.entries[i].state) {
+	case TABLE_FREE:
+		return SEAT_ENDS;
+	case TABLE_OFFER:
+	case TABLE_HELD:
+		return x->settling.moved[i] ? SEAT_MOVES : SEAT_GIVES;
+	default:
+		return SEAT_TAKES;
+	}
 }
 
 static void
-seat_write_entries(const struct seat_section *x, bool gives)
+seat_write_entries(const struct seat_section *x, enum seat_order order)
 {
 	for (unsigned i = 0; i < x->table.header.used; i++) {
 		const struct table_entry *e = &x->table.entries[i];
 
-		if (x->settling.dirty[i] && seat_gives(e) == gives)
+		if (x->settling.dirty[i] && seat_order(x, i) == order)
 			(void)seat_write(x->seat->fd, e, sizeof(*e),
 					 sizeof(x->table.header) + i * sizeof(*e));
 	}
@@ -267,8 +303,8 @@ seat_exit(struct seat_section *x)
 {
 	/* A header that grew, or has another budget, before the entries that need it. */
 	seat_write_header(x);
-	seat_write_entries(x, false);
-	seat_write_entries(x, true);
+	for (enum seat_order order = SEAT_TAKES; order < SEAT_ORDERS; order++)
+		seat_write_entries(x, order);
 	seat_shrink(&x->table);
 	seat_write_header(x);
 	shm_unlock(x->seat->fd, TABLE_LOCK);

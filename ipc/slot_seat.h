@@ -9,7 +9,7 @@
  * A section of the table: seat_enter, change the copy, seat_exit.  Killed in
  * between, whole entries are written or they are not, and those that take come
  * before those that give: at no instant do they say that more may be held than
- * there is.
+ * there is.  What is left inside of a hold is moved out before that one is free.
  */
 #ifndef IPC_SLOT_SEAT_H
 #define IPC_SLOT_SEAT_H
@@ -73,6 +73,8 @@ int seat_move(struct slots *s, struct error *err);
  * them afterwards, whatever the table said.
  */
 int seat_enter(struct slots *s, struct seat_section *ret_section, struct error *err);
+/* It was lent to us while we waited, and that hold has ended: we are to wait at home. */
+bool seat_is_stranded(const struct slot *r, const struct table *t);
 /* Put `e` at place i; there are entries up to TABLE_CAPACITY. */
 void seat_put(struct seat_section *x, unsigned i, const struct table_entry *e);
 /* Write what changed, unlock, and ring if somebody else was offered slots. */

@@ -121,7 +121,7 @@ table_pool(const struct table *t, unsigned i)
 	outer = &t->entries[e->outer];
 	/* The outer one asked first, or lent what it has. */
 	if (outer->state != TABLE_HELD || outer->ticket != e->outer_ticket ||
-	    (outer->ticket >= e->ticket && (e->marks & TABLE_LENT) == 0) ||
+	    (outer->ticket >= e->ticket && (e->marks & (TABLE_LENT | TABLE_UP)) == 0) ||
 	    outer->flags == TABLE_LIGHT)
 		return TABLE_ROOT;
 	return e->outer;
@@ -173,12 +173,15 @@ table_is_granted(const struct table_entry *e)
 	return e->state == TABLE_HELD || e->state == TABLE_OFFER;
 }
 
-/* What is left of a run that had the machine alone. */
+/* What is left of a run that had its pool alone. */
 static bool
 table_is_orphan(const struct table *t, unsigned i)
 {
+	unsigned pool = table_pool(t, i);
+
 	return (t->entries[i].marks & TABLE_ALONE) != 0 &&
-	       table_pool(t, i) == TABLE_ROOT && table_is_granted(&t->entries[i]);
+	       table_is_granted(&t->entries[i]) &&
+	       (pool == TABLE_ROOT || t->entries[pool].flags != TABLE_EXCLUSIVE);
 }
 
 bool
@@ -214,12 +217,39 @@ settling_is_dead(struct table_settling *s, unsigned i)
 	return !settling_is_own(s, i) && !s->alive(s->context, i);
 }
 
+/* Entry i is of that pool from now on. */
+static void
+settling_move(struct table_settling *s, unsigned i, unsigned pool)
+{
+	struct table_entry *e = &s->table->entries[i];
+
+	e->outer = (uint16_t)(pool == TABLE_ROOT ? 0 : pool);
+	e->outer_ticket = pool == TABLE_ROOT ? 0 : s->table->entries[pool].ticket;
+	e->marks |= TABLE_UP;
+	s->moved[i] = true;
+	settling_set(s, i, e->state);
+}
+
+void
+table_free(struct table_settling *s, unsigned i)
+{
+	struct table *t = s->table;
+	unsigned pool = table_pool(t, i);
+
+	for (unsigned k = 0; k < t->header.used; k++)
+		if (t->entries[k].state != TABLE_FREE && table_pool(t, k) == i &&
+		    (table_is_granted(&t->entries[k]) ||
+		     (t->entries[k].marks & TABLE_LENT) == 0))
+			settling_move(s, k, pool);
+	settling_set(s, i, TABLE_FREE);
+}
+
 void
 table_reap(struct table_settling *s)
 {
 	for (unsigned i = 0; i < s->table->header.used; i++)
 		if (s->table->entries[i].state != TABLE_FREE && settling_is_dead(s, i))
-			settling_set(s, i, TABLE_FREE);
+			table_free(s, i);
 }
 
 void
@@ -234,7 +264,7 @@ table_sweep(struct table_settling *s)
 		if (e->state == TABLE_FREE || e->state == TABLE_WAIT)
 			continue;
 		if (settling_is_dead(s, i))
-			settling_set(s, i, TABLE_FREE);
+			table_free(s, i);
 		/* Modulo 2^32; an offer from the future is one of another clock. */
 		else if (e->state == TABLE_OFFER && !settling_is_own(s, i) &&
 			 s->now_ms - e->offered_ms > SLOT_OFFER_MS)
@@ -340,7 +370,7 @@ table_settle(struct table_settling *s)
 		if (table_is_granted(&t->entries[i]))
 			pool_add(&use[table_pool(t, i)], &t->entries[i]);
 		if (table_is_orphan(t, i))
-			use[TABLE_ROOT].is_exclusive = true;
+			use[table_pool(t, i)].is_exclusive = true;
 	}
 	while ((i = settling_first(s, use)) != TABLE_CAPACITY) {
 		unsigned pool = table_pool(t, i);

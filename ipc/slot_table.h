@@ -63,6 +63,7 @@ enum {
 
 enum {
 	TABLE_LENT = 1, /* `outer` was given while it waited, and may be younger */
+	TABLE_UP = 4,	/* the same, since the one that it was in has ended */
 	/* Of a run that has the machine alone: where that run is dead and this lives yet,
 	 * nobody starts beside it. */
 	TABLE_ALONE = 2,
@@ -155,11 +156,18 @@ struct table_settling {
 	uint32_t now_ms;
 	/* Out: */
 	bool dirty[TABLE_CAPACITY]; /* entries that changed */
+	bool moved[TABLE_CAPACITY]; /* of these: to another pool */
 	unsigned ndirty;
 	bool has_offered; /* somebody else is to be told */
 	bool has_swept;
 };
 
+/*
+ * The request at place i is over.  What is left inside of it counts from now on in the
+ * pool that it was of itself.  What waits and was lent to it goes back by itself to where
+ * it asked, since nobody is known to wait for it any more.
+ */
+void table_free(struct table_settling *s, unsigned i);
 /* Free what the dead had, and take back offers that nobody took.  Once a settling. */
 void table_sweep(struct table_settling *s);
 /*

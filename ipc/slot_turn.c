@@ -216,7 +216,8 @@ slots_place(const struct slots *s, const struct table *t, bool is_own[])
 		}
 		e = &t->entries[r->entry];
 		if ((unsigned)r->entry >= t->header.used || e->ticket != r->wish.ticket ||
-		    e->state != (r->state == SLOT_HELD ? TABLE_HELD : TABLE_WAIT))
+		    e->state != (r->state == SLOT_HELD ? TABLE_HELD : TABLE_WAIT) ||
+		    seat_is_stranded(r, t))
 			return PLACE_CALLED;
 		is_own[r->entry] = true;
 		if (place == PLACE_QUEUED && r->state == SLOT_WAITING &&

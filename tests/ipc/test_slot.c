@@ -475,6 +475,107 @@ Test(slot, is_lent_to_whom_one_waits_for, .timeout = 20)
 	cr_assert_eq(actor_free_slots(actor_segment()), 2);
 }
 
+/* A seat of this process inside a hold. */
+static struct slots *
+seat_inside(unsigned budget, const struct slot *hold)
+{
+	struct slots_config config = actor_config(budget);
+	struct error err = ERROR_INIT;
+	char token[SLOT_TOKEN_SIZE];
+	struct slots *s;
+
+	config.inside = slot_token(hold, token);
+	cr_assert_eq(slots_open(&config, &s, &err), 0, "%s", err.text);
+	return s;
+}
+
+static void
+lend(struct slots *s, const struct actor *to)
+{
+	struct error err = ERROR_INIT;
+	bool is_stuck;
+
+	cr_assert_eq(slots_lend(s, to->pid, process_pid_namespace(), &is_stuck, &err), 0);
+	cr_assert_not(is_stuck);
+}
+
+/*
+ * A run that has the machine waits for another one, lends to it, and the step that lent
+ * ends first: the other run has the machine inside of that run's and goes on there.  At
+ * the machine it would wait for the run to end that waits for it.
+ */
+Test(slot, what_was_lent_is_of_the_outer_hold_when_the_lender_ends, .timeout = 20)
+{
+	struct slots_config config = actor_config(2);
+	struct actor borrower = actor_new(&config);
+	struct actor stranger = actor_new(&config);
+	struct slots *s = actor_seat(2);
+	struct slot *machine = ask_exclusive(s, NULL);
+	struct slots *run = seat_inside(2, machine);
+	struct slot *step = ask(run, 1, 1);
+	struct slots *inner = seat_inside(2, step);
+	struct actor_order light = { .kind = ACTOR_REQUEST, .slot = 1, .inside = 0 };
+
+	cr_assert_eq(actor_exclusive(&borrower, 0).state, SLOT_WAITING);
+	cr_assert_eq(actor_request(&stranger, 0, 1).state, SLOT_WAITING);
+	lend(inner, &borrower);
+	cr_assert_eq(actor_wait(&borrower, 0, SOON_MS).rc, 1);
+	slot_release(step);
+	cr_assert_eq(actor_do(&borrower, light).state, SLOT_HELD, "a light step of its");
+	step = ask(run, 1, 1);
+	cr_assert_eq(slot_state(step), SLOT_WAITING, "an exclusive one is inside");
+	(void)actor_release(&borrower, 0);
+	look(run);
+	cr_assert_eq(slot_count(step), 1);
+	cr_assert_eq(actor_wait(&stranger, 0, 100).rc, 0, "the machine is taken");
+	slot_release(machine);
+	cr_assert_eq(actor_wait(&stranger, 0, SOON_MS).rc, 1);
+	slots_free(inner);
+	slots_free(run);
+	slots_free(s);
+	actor_end(&borrower);
+	actor_end(&stranger);
+	cr_assert_eq(actor_free_slots(actor_segment()), 2);
+}
+
+/* One that still waits goes back to where it asked, however deep it was lent. */
+Test(slot, who_waits_for_what_was_lent_waits_at_home_when_the_lender_ends, .timeout = 20)
+{
+	static const bool at_machine[] = { true, false };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct slots_config config = actor_config(1);
+		struct slots *s = actor_seat(1);
+		struct slot *hold = ask(s, 1, 1);
+		struct slots *run = seat_inside(1, hold);
+		struct slot *step = ask(run, 1, 1);
+		struct slots *inner = seat_inside(1, step);
+		struct slot *busy = ask(inner, 1, 1);
+		char token[SLOT_TOKEN_SIZE];
+		struct actor borrower;
+
+		config.inside = at_machine[i] ? NULL : slot_token(hold, token);
+		borrower = actor_new(&config);
+		cr_assert_eq(slot_count(busy), 1);
+		cr_assert_eq(actor_request(&borrower, 0, 1).state, SLOT_WAITING);
+		lend(inner, &borrower);
+		cr_assert_eq(actor_wait(&borrower, 0, 100).rc, 0, "it is busy");
+		slot_release(step);
+		cr_assert_eq(actor_wait(&borrower, 0, 100).rc, 0, "it is busy yet");
+		slot_release(busy);
+		if (at_machine[i]) {
+			cr_assert_eq(actor_wait(&borrower, 0, 100).rc, 0,
+				     "nobody lends to it any more");
+			slot_release(hold);
+		}
+		cr_assert_eq(actor_wait(&borrower, 0, SOON_MS).rc, 1, "%zu", i);
+		slots_free(inner);
+		slots_free(run);
+		slots_free(s);
+		actor_end(&borrower);
+	}
+}
+
 /* A copy of all our descriptors, for as long as the pipe is open. */
 static pid_t
 fork_copy(int ret_end[2])

@@ -139,6 +139,32 @@ Test(slot_death, a_killed_outer_hold_leaves_the_inner_ones_counted, .timeout = 3
 	actor_end(&other);
 }
 
+Test(slot_death, what_a_killed_inner_hold_leaves_counts_in_the_outer_one, .timeout = 30)
+{
+	struct slots_config config = actor_config(3);
+	struct actor outer = actor_new(&config);
+	struct actor stranger = actor_new(&config);
+	struct actor middle, inner, next;
+
+	config.inside = actor_request(&outer, 0, 2).token;
+	middle = actor_new(&config);
+	next = actor_new(&config);
+	config.inside = actor_request(&middle, 0, 2).token;
+	inner = actor_new(&config);
+	cr_assert_eq(actor_request(&inner, 0, 1).state, SLOT_HELD);
+	actor_kill(&middle);
+	cr_assert_eq(actor_request(&next, 0, 2).state, SLOT_WAITING);
+	cr_assert_eq(actor_wait(&next, 0, 100).rc, 0, "three steps on two slots");
+	cr_assert_eq(actor_request(&stranger, 0, 1).state, SLOT_HELD,
+		     "the third of the machine is free");
+	actor_kill(&inner);
+	cr_assert_eq(actor_wait(&next, 0, SOON_MS).rc, 1);
+	actor_end(&next);
+	actor_end(&stranger);
+	actor_end(&outer);
+	cr_assert_eq(actor_free_slots(actor_segment()), 3);
+}
+
 Test(slot_death, a_stopped_head_of_the_queue_is_passed_over, .timeout = 30)
 {
 	struct slots_config config = actor_config(1);
