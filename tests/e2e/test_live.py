@@ -191,11 +191,14 @@ def waiting_exclusive(w):
 @each((("C-c", 130), ("C-c twice", 130)), "{0} leaves a clean prompt: verdict, prompt, nothing of the region, settings as before")
 def interrupted(w, keys, code):
     tok = token()
-    w.tiers(fast=[{"parallel": [mis("child", "sleep", tok)] * 3}])
+    # Where a second one is to find it: in the grace that steps take which are deaf to the first.
+    deaf = ("ignore", "TERM", "ignore", "INT") if "twice" in keys else ()
+    w.tiers(fast=[{"parallel": [mis(*deaf, "touch", w.beside("on%d" % i), "child", "sleep", tok) for i in range(3)]}])
     script = "seq -f 'KNOWN %%04g' 1 60; stty -a >%s; %s" % (w.beside("before"), program(w, "verify", "fast", "--jobs", "3").replace(
         "; exec sleep 100", "; stty -a >%s; printf 'PROMPT$ '; exec sleep 100" % w.beside("after")))
     t = Terminal(w, script, 80, 24, env=SLOTS)
     until(lambda: len([x for x in t.lines() if x.startswith("run ")]) == 3, 20, t.text)
+    until(lambda: all(os.path.exists(w.beside("on%d" % i)) for i in range(3)), 20, "the steps")
     for _ in range(2 if "twice" in keys else 1):
         t.type("C-c")
     eq(ended(w, patience(10)), code, "exit code")
