@@ -457,9 +457,10 @@ Test(slot, is_lent_to_whom_one_waits_for, .timeout = 20)
 	cr_assert_eq(actor_poll(&other, 0).state, SLOT_WAITING, "we are in no hold");
 	config.inside = slot_token(hold, token);
 	cr_assert_eq(slots_open(&config, &inner, &err), 0);
-	cr_assert_eq(slots_lend(inner, other.pid + 1, here, &is_stuck, &err), 0);
+	cr_assert_eq(slots_lend(inner, INT32_MAX, here, &is_stuck, &err), 0);
+	cr_assert_eq(actor_poll(&other, 0).state, SLOT_WAITING, "nobody's number");
 	cr_assert_eq(slots_lend(inner, other.pid, here + 1, &is_stuck, &err), 0);
-	cr_assert_eq(actor_poll(&other, 0).state, SLOT_WAITING, "somebody else");
+	cr_assert_eq(actor_poll(&other, 0).state, SLOT_WAITING, "of another namespace");
 	cr_assert_eq(slots_lend(inner, other.pid, here, &is_stuck, &err), 0);
 	cr_assert_eq(actor_wait(&other, 0, SOON_MS).rc, 1, "of the hold");
 	/* The hold ends: what was lent counts at the machine. */
