@@ -128,8 +128,8 @@ enum slot_state {
 
 /*
  * Ask for slots; may be held at once.  A light request holds nothing: it waits
- * only while somebody holds the machine exclusively (an outer hold of its own
- * does not count), is in no one's way, and has no descriptor.
+ * only while somebody has exclusively what it asks in, the machine or the hold
+ * that it is inside of; is in no one's way, and has no descriptor.
  * A table with no room left is no error: the request waits outside of it.
  */
 int slot_request(struct slots *s, const struct slot_wish *wish, struct slot **ret_slot,

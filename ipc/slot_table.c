@@ -189,8 +189,8 @@ table_light_waits(const struct table *t, unsigned pool, table_alive_fn *alive,
 		  void *context)
 {
 	for (unsigned i = 0; i < t->header.used; i++)
-		if ((t->entries[i].flags == TABLE_EXCLUSIVE || table_is_orphan(t, i)) &&
-		    table_is_granted(&t->entries[i]) && !table_is_within(t, pool, i) &&
+		if (table_pool(t, i) == pool && table_is_granted(&t->entries[i]) &&
+		    (t->entries[i].flags == TABLE_EXCLUSIVE || table_is_orphan(t, i)) &&
 		    alive(context, i))
 			return true;
 	return false;

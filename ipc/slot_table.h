@@ -178,7 +178,11 @@ void table_sweep(struct table_settling *s);
 void table_settle(struct table_settling *s);
 /* Free every entry whose owner is dead, wherever it stands in the queue. */
 void table_reap(struct table_settling *s);
-/* A light request, granted from `pool`, has to wait for an exclusive holder. */
+/*
+ * A light request, granted from `pool`, has to wait for an exclusive holder there.  One
+ * that is elsewhere is alone there, as what is beside it goes on as well, and might wait
+ * for us.
+ */
 bool table_light_waits(const struct table *t, unsigned pool, table_alive_fn *alive,
 		       void *context);
 

@@ -577,6 +577,41 @@ Test(slot, who_waits_for_what_was_lent_waits_at_home_when_the_lender_ends, .time
 	}
 }
 
+/*
+ * Two steps of an exclusive run, in each an exclusive run: each has its step alone, and
+ * not the machine.  Light steps of the two that waited for the other run would do so for
+ * ever.
+ */
+Test(slot, a_light_one_waits_for_whom_is_exclusive_beside_it, .timeout = 20)
+{
+	struct slots *s = actor_seat(2);
+	struct slot *machine = ask_exclusive(s, NULL);
+	struct slots *run = seat_inside(2, machine);
+	struct slot *steps[] = { ask(run, 1, 1), ask(run, 1, 1) };
+	struct slots *inner[2];
+	struct slot *alone[2], *light;
+
+	for (size_t i = 0; i < 2; i++) {
+		inner[i] = seat_inside(2, steps[i]);
+		alone[i] = ask_exclusive(inner[i], NULL);
+		cr_assert_eq(slot_state(alone[i]), SLOT_HELD);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		struct slot_wish wish = { .inside = alone[i] };
+		struct error err = ERROR_INIT;
+
+		cr_assert_eq(slot_request(inner[i], &wish, &light, &err), 0);
+		cr_expect_eq(slot_state(light), SLOT_HELD, "inside %zu", i);
+		wish.inside = NULL;
+		cr_assert_eq(slot_request(inner[i], &wish, &light, &err), 0);
+		cr_expect_eq(slot_state(light), SLOT_WAITING, "beside %zu", i);
+	}
+	for (size_t i = 0; i < 2; i++)
+		slots_free(inner[i]);
+	slots_free(run);
+	slots_free(s);
+}
+
 /* A copy of all our descriptors, for as long as the pipe is open. */
 static pid_t
 fork_copy(int ret_end[2])
