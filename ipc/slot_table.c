@@ -181,7 +181,8 @@ table_is_orphan(const struct table *t, unsigned i)
 
 	return (t->entries[i].marks & TABLE_ALONE) != 0 &&
 	       table_is_granted(&t->entries[i]) &&
-	       (pool == TABLE_ROOT || t->entries[pool].flags != TABLE_EXCLUSIVE);
+	       ((t->entries[i].marks & TABLE_LEFT) != 0 || pool == TABLE_ROOT ||
+		t->entries[pool].flags != TABLE_EXCLUSIVE);
 }
 
 bool
@@ -236,11 +237,16 @@ table_free(struct table_settling *s, unsigned i)
 	struct table *t = s->table;
 	unsigned pool = table_pool(t, i);
 
-	for (unsigned k = 0; k < t->header.used; k++)
-		if (t->entries[k].state != TABLE_FREE && table_pool(t, k) == i &&
-		    (table_is_granted(&t->entries[k]) ||
-		     (t->entries[k].marks & TABLE_LENT) == 0))
-			settling_move(s, k, pool);
+	for (unsigned k = 0; k < t->header.used; k++) {
+		struct table_entry *e = &t->entries[k];
+
+		if (e->state == TABLE_FREE || table_pool(t, k) != i ||
+		    (!table_is_granted(e) && (e->marks & TABLE_LENT) != 0))
+			continue;
+		if (t->entries[i].flags == TABLE_EXCLUSIVE)
+			e->marks |= TABLE_LEFT;
+		settling_move(s, k, pool);
+	}
 	settling_set(s, i, TABLE_FREE);
 }
 

@@ -67,6 +67,7 @@ enum {
 	/* Of a run that has the machine alone: where that run is dead and this lives yet,
 	 * nobody starts beside it. */
 	TABLE_ALONE = 2,
+	TABLE_LEFT = 8, /* an exclusive hold that it was in has ended */
 };
 
 struct table_header {

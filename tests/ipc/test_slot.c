@@ -612,6 +612,29 @@ Test(slot, a_light_one_waits_for_whom_is_exclusive_beside_it, .timeout = 20)
 	slots_free(s);
 }
 
+/* An exclusive run inside of an exclusive one ends, and its step does not. */
+Test(slot, nobody_starts_beside_what_an_inner_exclusive_run_left, .timeout = 20)
+{
+	struct slots *s = actor_seat(2);
+	struct slot *machine = ask_exclusive(s, NULL);
+	struct slots *run = seat_inside(2, machine);
+	struct slot *alone = ask_exclusive(run, NULL);
+	struct slot_wish wish = { .want = 1, .inside = alone };
+	struct error err = ERROR_INIT;
+	struct slot *left, *next;
+
+	cr_assert_eq(slot_request(run, &wish, &left, &err), 0);
+	cr_assert_eq(slot_count(left), 1);
+	slot_release(alone);
+	next = ask(run, 1, 1);
+	cr_expect_eq(slot_state(next), SLOT_WAITING);
+	slot_release(left);
+	look(run);
+	cr_expect_eq(slot_count(next), 1);
+	slots_free(run);
+	slots_free(s);
+}
+
 /* A copy of all our descriptors, for as long as the pipe is open. */
 static pid_t
 fork_copy(int ret_end[2])
