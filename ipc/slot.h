@@ -193,9 +193,11 @@ struct slot_inside slot_token_check(const char *segment, const char *token);
 /*
  * Where this process runs inside a hold and is about to wait for another process: what
  * that one, or a process that it runs, waits for is granted from the hold from now on,
- * since it would be idle, and might be what the other one waits for.  To be called now
- * and then, as long as it is waited for.  *ret_is_stuck: it waits for the whole machine,
- * of which the hold is a part, so neither would ever go on.  0, or -1 with *err.
+ * since it would be idle, and might be what the other one waits for.  So is what waits
+ * inside of a hold of these.  What asks in another hold, of which ours is no part, is
+ * lent only what is free of ours.  To be called now and then, as long as it is waited
+ * for.  *ret_is_stuck: it waits for the whole machine, of which the hold is a part, so
+ * neither would ever go on.  0, or -1 with *err.
  */
 int slots_lend(struct slots *s, int32_t pid, uint64_t pid_namespace, bool *ret_is_stuck,
 	       struct error *err);

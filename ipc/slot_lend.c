@@ -5,6 +5,10 @@
  * ever go on.  So its requests are made such that are granted from the hold, as if it
  * were inside; they keep their tickets.  When the hold ends, what was granted is of the
  * pool that it was of itself, as all that is left in it, and what waits goes home.
+ *
+ * Whom the other process waits for is not known, unless that one waits inside of a hold.
+ * So a circle stays that leads through a step without slots in which a run waits for
+ * another one.
  */
 #include "ipc/slot.h"
 
@@ -12,7 +16,7 @@
 #include "ipc/slot_seat.h"
 
 struct lending {
-	const struct slots *seat;
+	struct slots *seat;
 	unsigned hold; /* TABLE_ROOT: there is none to lend */
 	int32_t pid;
 	uint64_t pid_namespace;
@@ -29,35 +33,46 @@ lending_is_to(const struct lending *l, const struct table_name *name)
 				       process_descends(name->pid, l->pid));
 }
 
-/* Is that a request of the borrower that waits for what the hold is taken from? */
+/*
+ * Is that a request of the borrower, or one inside of a hold of its?  There wait those
+ * for whom it waits in its turn, having lent to them what it has.
+ */
 static bool
-lending_helps(const struct lending *l, const struct table *t, unsigned i)
+lending_reaches(const struct lending *l, const struct table *t, unsigned i)
 {
-	const struct table_entry *e = &t->entries[i];
-	unsigned pool = table_pool(t, i);
 	struct table_name name;
-	int fd = l->seat->fd;
 
-	if ((e->state != TABLE_WAIT && e->state != TABLE_PASSED) || pool == l->hold ||
-	    !table_is_within(t, l->hold, pool) ||
-	    !seat_name_read(l->seat->fd, i, e->ticket, &name) || !lending_is_to(l, &name))
+	for (unsigned n = 0; n < TABLE_CAPACITY && i != TABLE_ROOT;
+	     n++, i = table_pool(t, i))
+		if (seat_name_read(l->seat->fd, i, t->entries[i].ticket, &name) &&
+		    lending_is_to(l, &name))
+			return true;
+	return false;
+}
+
+/* Is that a request of the borrower that is to be granted from the hold? */
+static bool
+lending_helps(const struct lending *l, const struct table_settling *settling, unsigned i)
+{
+	const struct table *t = settling->table;
+	enum table_lending lending = table_lending(settling, i, l->hold);
+
+	if (lending == TABLE_LEND_NOT || !lending_reaches(l, t, i))
 		return false;
-	if (e->flags == TABLE_EXCLUSIVE &&
-	    !seat_inside_of(l->seat->fd, t, l->hold).is_exclusive) {
-		*l->is_stuck = *l->is_stuck || seat_is_alive(&fd, i);
-		return false;
-	}
-	return true;
+	if (lending == TABLE_LEND_STUCK)
+		*l->is_stuck = true;
+	return lending == TABLE_LEND;
 }
 
 static bool
-lending_is_due(struct lending *l, const struct table *t)
+lending_is_due(struct lending *l, struct table *t)
 {
+	const struct table_settling settling = seat_settling(l->seat, t, NULL);
 	bool is_due = false;
 
 	l->hold = seat_pool(l->seat, t);
 	for (unsigned i = 0; l->hold != TABLE_ROOT && i < t->header.used; i++)
-		is_due = lending_helps(l, t, i) || is_due;
+		is_due = lending_helps(l, &settling, i) || is_due;
 	return is_due;
 }
 
@@ -77,17 +92,12 @@ slots_lend(struct slots *s, int32_t pid, uint64_t pid_namespace, bool *ret_is_st
 	if (rc <= 0)
 		return rc;
 	l.hold = seat_pool(s, &x.table);
-	for (unsigned i = 0; l.hold != TABLE_ROOT && i < x.table.header.used; i++) {
-		struct table_entry e = x.table.entries[i];
-
-		if (!lending_helps(&l, &x.table, i))
-			continue;
-		e.marks |= TABLE_LENT;
-		e.outer = (uint16_t)l.hold;
-		e.outer_ticket = x.table.entries[l.hold].ticket;
-		seat_put(&x, i, &e);
-	}
-	table_settle(&x.settling);
+	for (unsigned i = 0; l.hold != TABLE_ROOT && i < x.table.header.used; i++)
+		if (lending_helps(&l, &x.settling, i)) {
+			table_lend(&x.settling, i, l.hold);
+			/* Each counts where the next one is looked at. */
+			table_settle(&x.settling);
+		}
 	seat_exit(&x);
 	return 0;
 }

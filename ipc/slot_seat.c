@@ -173,14 +173,30 @@ seat_load(struct slots *s, struct table *t, struct error *err)
 	return 0;
 }
 
+unsigned
+slot_home(const struct slot *r, const struct table *t)
+{
+	const struct table_entry *outer;
+
+	if (r->wish.outer_ticket == 0 || r->wish.outer >= t->header.used)
+		return TABLE_ROOT;
+	outer = &t->entries[r->wish.outer];
+	return outer->state == TABLE_HELD && outer->ticket == r->wish.outer_ticket
+		   ? r->wish.outer
+		   : TABLE_ROOT;
+}
+
 bool
 seat_is_stranded(const struct slot *r, const struct table *t)
 {
 	const struct table_entry *e = &t->entries[r->entry];
 
-	return (e->state == TABLE_WAIT || e->state == TABLE_PASSED) &&
-	       (e->marks & TABLE_LENT) != 0 && r->wish.outer_ticket != 0 &&
-	       table_pool(t, (unsigned)r->entry) == TABLE_ROOT;
+	if ((e->state != TABLE_WAIT && e->state != TABLE_PASSED) ||
+	    (e->marks & TABLE_LENT) == 0)
+		return false;
+	/* What was lent elsewhere was free then; who did not take it waits at home. */
+	return (e->marks & TABLE_UP) != 0 ||
+	       !table_is_within(t, table_pool(t, (unsigned)r->entry), slot_home(r, t));
 }
 
 /* Put right what the table says of one of our own requests, and learn where it is. */

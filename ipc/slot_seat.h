@@ -73,7 +73,12 @@ int seat_move(struct slots *s, struct error *err);
  * them afterwards, whatever the table said.
  */
 int seat_enter(struct slots *s, struct seat_section *ret_section, struct error *err);
-/* It was lent to us while we waited, and that hold has ended: we are to wait at home. */
+/* The hold that it asked in, or that one is of since, or TABLE_ROOT. */
+unsigned slot_home(const struct slot *r, const struct table *t);
+/*
+ * It was lent to us while we waited, and either that hold has ended or it is elsewhere
+ * than what we ask for, and no longer free: we are to wait at home.
+ */
 bool seat_is_stranded(const struct slot *r, const struct table *t);
 /* Put `e` at place i; there are entries up to TABLE_CAPACITY. */
 void seat_put(struct seat_section *x, unsigned i, const struct table_entry *e);

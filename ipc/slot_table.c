@@ -327,6 +327,74 @@ pool_fit(const struct pool_use *use, unsigned size, const struct table_entry *e)
 	return want < left ? want : left;
 }
 
+/* Does it, or one that it is in, hold its pool alone?  Of the living only. */
+static bool
+settling_is_alone(const struct table_settling *s, unsigned i)
+{
+	const struct table *t = s->table;
+
+	for (unsigned n = 0; n < TABLE_CAPACITY && i != TABLE_ROOT; n++) {
+		if (!s->alive(s->context, i))
+			return false;
+		if (t->entries[i].flags == TABLE_EXCLUSIVE)
+			return true;
+		i = table_pool(t, i);
+	}
+	return false;
+}
+
+/* Would entry i be served at once if it were of that pool? */
+static bool
+settling_would_grant(const struct table_settling *s, unsigned i, unsigned pool)
+{
+	const struct table *t = s->table;
+	const struct table_entry *e = &t->entries[i];
+	struct pool_use use = { 0 };
+
+	if (e->state != TABLE_WAIT)
+		return false;
+	if (e->flags == TABLE_LIGHT)
+		return !table_light_waits(t, pool, s->alive, s->context);
+	for (unsigned k = 0; k < t->header.used; k++) {
+		if (table_pool(t, k) != pool || t->entries[k].flags == TABLE_LIGHT)
+			continue;
+		if (t->entries[k].state == TABLE_WAIT && t->entries[k].ticket < e->ticket)
+			return false;
+		if (table_is_granted(&t->entries[k]))
+			pool_add(&use, &t->entries[k]);
+		if (table_is_orphan(t, k))
+			use.is_exclusive = true;
+	}
+	return pool_fit(&use, table_pool_size(t, pool), e) > 0;
+}
+
+enum table_lending
+table_lending(const struct table_settling *s, unsigned i, unsigned hold)
+{
+	const struct table *t = s->table;
+	const struct table_entry *e = &t->entries[i];
+	unsigned pool = table_pool(t, i);
+	bool is_part = table_is_within(t, hold, pool);
+
+	if ((e->state != TABLE_WAIT && e->state != TABLE_PASSED) || pool == hold)
+		return TABLE_LEND_NOT;
+	if (e->flags == TABLE_EXCLUSIVE && !settling_is_alone(s, hold))
+		return is_part && s->alive(s->context, i) ? TABLE_LEND_STUCK
+							  : TABLE_LEND_NOT;
+	return is_part || settling_would_grant(s, i, hold) ? TABLE_LEND : TABLE_LEND_NOT;
+}
+
+void
+table_lend(struct table_settling *s, unsigned i, unsigned hold)
+{
+	struct table_entry *e = &s->table->entries[i];
+
+	e->marks = (uint16_t)((e->marks & ~TABLE_UP) | TABLE_LENT);
+	e->outer = (uint16_t)hold;
+	e->outer_ticket = s->table->entries[hold].ticket;
+	settling_set(s, i, e->state);
+}
+
 static void
 settling_light(struct table_settling *s)
 {

@@ -169,6 +169,22 @@ struct table_settling {
  * it asked, since nobody is known to wait for it any more.
  */
 void table_free(struct table_settling *s, unsigned i);
+enum table_lending {
+	TABLE_LEND_NOT,
+	TABLE_LEND,
+	TABLE_LEND_STUCK, /* it waits for all of what the hold is a part of, for ever */
+};
+
+/*
+ * Is entry i to be granted from `hold` by the one who is in that and waits for it?  Yes,
+ * where it waits for what the hold is a part of.  Where it waits elsewhere, for holders
+ * who may wait for that hold in their turn, only if it is served at once: so it never
+ * waits for anybody for whom it did not wait before.
+ */
+enum table_lending table_lending(const struct table_settling *s, unsigned i,
+				 unsigned hold);
+/* What waits at place i is granted from that hold from now on. */
+void table_lend(struct table_settling *s, unsigned i, unsigned hold);
 /* Free what the dead had, and take back offers that nobody took.  Once a settling. */
 void table_sweep(struct table_settling *s);
 /*

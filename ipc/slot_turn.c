@@ -30,24 +30,10 @@ slots_are_waiting(const struct slots *s)
 	return false;
 }
 
-/* The hold that it is to be granted from, or TABLE_ROOT. */
-static unsigned
-slot_pool(const struct slot *r, const struct table *t)
-{
-	const struct table_entry *outer;
-
-	if (r->wish.outer_ticket == 0 || r->wish.outer >= t->header.used)
-		return TABLE_ROOT;
-	outer = &t->entries[r->wish.outer];
-	return outer->state == TABLE_HELD && outer->ticket == r->wish.outer_ticket
-		   ? r->wish.outer
-		   : TABLE_ROOT;
-}
-
 static bool
 slot_has_room(const struct slot *r, const struct table *t)
 {
-	return table_has_room(t, slot_pool(r, t) != TABLE_ROOT);
+	return table_has_room(t, slot_home(r, t) != TABLE_ROOT);
 }
 
 /* A free place whose byte is ours by now; -1 when there is none. */
@@ -180,7 +166,7 @@ slot_is_free_to_go(const struct slot *r)
 
 	if (!seat_peek(s, &t))
 		return false;
-	return !table_light_waits(&t, slot_pool(r, &t), seat_is_alive, &s->fd);
+	return !table_light_waits(&t, slot_home(r, &t), seat_is_alive, &s->fd);
 }
 
 int64_t

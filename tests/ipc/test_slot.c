@@ -578,6 +578,96 @@ Test(slot, who_waits_for_what_was_lent_waits_at_home_when_the_lender_ends, .time
 }
 
 /*
+ * It waits in a hold that ours is no part of, for one who waits in ours for it: each
+ * holds what the other one needs, and none of them is inside of what the other one has.
+ */
+Test(slot, is_lent_to_one_that_waits_in_another_hold, .timeout = 20)
+{
+	struct slots_config config = actor_config(2);
+	struct slots *s = actor_seat(2);
+	struct slot *holds[] = { ask(s, 1, 1), ask(s, 1, 1) };
+	struct slots *runs[2], *inner[2];
+	struct slot *busy[2];
+	struct actor waits[2];
+	char token[SLOT_TOKEN_SIZE];
+
+	for (size_t i = 0; i < 2; i++) {
+		config.inside = slot_token(holds[i], token);
+		waits[i] = actor_new(&config);
+		runs[i] = seat_inside(2, holds[i]);
+		busy[i] = ask(runs[i], 1, 1);
+		inner[i] = seat_inside(2, busy[i]);
+		cr_assert_eq(actor_request(&waits[i], 0, 1).state, SLOT_WAITING);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		lend(inner[i], &waits[1 - i]);
+		cr_expect_eq(actor_wait(&waits[1 - i], 0, SOON_MS).rc, 1, "%zu", i);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		actor_end(&waits[i]);
+		slots_free(inner[i]);
+		slots_free(runs[i]);
+	}
+	slots_free(s);
+	cr_assert_eq(actor_free_slots(actor_segment()), 2);
+}
+
+/* Only what is free is lent there: behind others it might wait for us. */
+Test(slot, is_not_lent_elsewhere_what_others_use, .timeout = 20)
+{
+	struct slots_config config = actor_config(2);
+	struct slots *s = actor_seat(2);
+	struct slot *one = ask(s, 1, 1), *two = ask(s, 1, 1);
+	struct slots *in_one = seat_inside(2, one), *in_two = seat_inside(2, two);
+	struct slot *busy = ask(in_one, 1, 1), *used = ask(in_two, 1, 1);
+	char token[SLOT_TOKEN_SIZE];
+	struct actor waits;
+
+	config.inside = slot_token(one, token);
+	waits = actor_new(&config);
+	cr_assert_eq(actor_request(&waits, 0, 1).state, SLOT_WAITING);
+	lend(in_two, &waits);
+	slot_release(busy);
+	cr_assert_eq(actor_wait(&waits, 0, SOON_MS).rc, 1, "where it asked");
+	cr_assert_eq(slot_count(used), 1);
+	slots_free(in_one);
+	slots_free(in_two);
+	slots_free(s);
+	actor_end(&waits);
+	cr_assert_eq(actor_free_slots(actor_segment()), 2);
+}
+
+/* Whom the borrower waits for, having lent to that one what it has, is helped as well. */
+Test(slot, is_lent_to_whom_the_borrower_has_lent, .timeout = 20)
+{
+	struct slots_config config = actor_config(2);
+	struct actor run = actor_new(&config);
+	struct actor third = actor_new(&config);
+	struct actor_order both = {
+		.kind = ACTOR_REQUEST, .want = 2, .least = 2, .inside = -1
+	};
+	struct actor_answer hold = actor_request(&run, 0, 2);
+	struct error err = ERROR_INIT;
+	struct slots *in_run, *in_step;
+	struct slot *step;
+
+	config.inside = hold.token;
+	cr_assert_eq(slots_open(&config, &in_run, &err), 0, "%s", err.text);
+	step = ask(in_run, 1, 1);
+	in_step = seat_inside(2, step);
+	cr_assert_eq(actor_do(&third, both).state, SLOT_WAITING);
+	lend(in_run, &third);
+	cr_assert_eq(actor_wait(&third, 0, 100).rc, 0, "one of both is used");
+	lend(in_step, &run);
+	cr_assert_eq(actor_wait(&third, 0, SOON_MS).rc, 1);
+	slots_free(in_step);
+	slots_free(in_run);
+	actor_end(&third);
+	actor_end(&run);
+	cr_assert_eq(actor_free_slots(actor_segment()), 2);
+}
+
+/*
  * Two steps of an exclusive run, in each an exclusive run: each has its step alone, and
  * not the machine.  Light steps of the two that waited for the other run would do so for
  * ever.
