@@ -56,6 +56,49 @@ actor_seat(unsigned budget)
 	return s;
 }
 
+struct slot *
+ask(struct slots *s, unsigned want, unsigned least)
+{
+	struct slot_wish wish = { .want = want, .least = least, .label = "fast" };
+	struct error err = ERROR_INIT;
+	struct slot *r = NULL;
+
+	cr_assert_eq(slot_request(s, &wish, &r, &err), 0, "%s", err.text);
+	return r;
+}
+
+struct slot *
+ask_exclusive(struct slots *s, const struct slot *inside)
+{
+	struct slot_wish wish = { .exclusive = true, .inside = inside, .label = "full" };
+	struct error err = ERROR_INIT;
+	struct slot *r = NULL;
+
+	cr_assert_eq(slot_request(s, &wish, &r, &err), 0, "%s", err.text);
+	return r;
+}
+
+void
+look(struct slots *s)
+{
+	struct error err = ERROR_INIT;
+
+	cr_assert_eq(slots_poll(s, &err), 0, "%s", err.text);
+}
+
+struct slots *
+seat_inside(unsigned budget, const struct slot *hold)
+{
+	struct slots_config config = actor_config(budget);
+	struct error err = ERROR_INIT;
+	char token[SLOT_TOKEN_SIZE];
+	struct slots *s;
+
+	config.inside = slot_token(hold, token);
+	cr_assert_eq(slots_open(&config, &s, &err), 0, "%s", err.text);
+	return s;
+}
+
 static pid_t
 actor_worker(struct slots *s, struct slot *keep)
 {

@@ -55,6 +55,12 @@ struct actor {
 const char *actor_segment(void);
 struct slots_config actor_config(unsigned budget);
 struct slots *actor_seat(unsigned budget);
+/* A seat of this process inside a hold. */
+struct slots *seat_inside(unsigned budget, const struct slot *hold);
+/* Requests of a seat of this process, and a look at them. */
+struct slot *ask(struct slots *s, unsigned want, unsigned least);
+struct slot *ask_exclusive(struct slots *s, const struct slot *inside);
+void look(struct slots *s);
 /* Starts it, and waits until it has its seat. */
 struct actor actor_new(const struct slots_config *config);
 struct actor_answer actor_do(struct actor *a, struct actor_order order);
