@@ -163,13 +163,14 @@ changed_find(const struct repository *r, const char *const *commits, size_t ncom
 		rc = index_add(r, &c, err);
 	for (i = 0; rc == 0 && i < r->key->nchanges; i++)
 		path_add(&c, r->key->changes[i].path, strlen(r->key->changes[i].path));
-	c.n = changed_settle(c.paths, c.n);
 	found = (struct changed){ .paths = c.paths, .npaths = c.n };
-	if (rc == 0)
-		*ret_changed = found;
-	else
+	if (rc < 0) {
 		changed_release(&found);
-	return rc;
+		return -1;
+	}
+	found.npaths = changed_settle(found.paths, found.npaths);
+	*ret_changed = found;
+	return 0;
 }
 
 void
