@@ -74,8 +74,8 @@ def own_session_writes(w):
 
 @test("what is written after the shell has ended belongs to no step and harms nothing")
 def writes_late(w):
-    said = w.beside("said")
-    w.tiers(fast=["echo first; %s $$ %s" % (mis("bg", "session", "late"), said),
+    said, flag = w.beside("said"), w.beside("on")
+    w.tiers(fast=["echo first; %s $$ %s; %s" % (mis("bg", "session", "touch", flag, "late"), said, mis("await", flag)),
                   mis("await", said) + "; echo second"])
     w.green("fast")
     eq((w.tail("fast/1"), w.tail("fast/2")), (["first"], ["second"]), "tails")
