@@ -312,6 +312,16 @@ pool_add(struct pool_use *use, const struct table_entry *e)
 		use->is_exclusive = true;
 }
 
+/* What entry i takes of the pool that it is of. */
+static void
+pool_count(struct pool_use *use, const struct table *t, unsigned i)
+{
+	if (table_is_granted(&t->entries[i]))
+		pool_add(use, &t->entries[i]);
+	if (table_is_orphan(t, i))
+		use->is_exclusive = true;
+}
+
 /* How many slots the entry gets now; 0: it has to wait. */
 static unsigned
 pool_fit(const struct pool_use *use, unsigned size, const struct table_entry *e)
@@ -360,10 +370,7 @@ settling_would_grant(const struct table_settling *s, unsigned i, unsigned pool)
 			continue;
 		if (t->entries[k].state == TABLE_WAIT && t->entries[k].ticket < e->ticket)
 			return false;
-		if (table_is_granted(&t->entries[k]))
-			pool_add(&use, &t->entries[k]);
-		if (table_is_orphan(t, k))
-			use.is_exclusive = true;
+		pool_count(&use, t, k);
 	}
 	return pool_fit(&use, table_pool_size(t, pool), e) > 0;
 }
@@ -440,12 +447,8 @@ table_settle(struct table_settling *s)
 	memset(use, 0, t->header.used * sizeof(use[0]));
 	memset(&use[TABLE_ROOT], 0, sizeof(use[0]));
 	table_sweep(s);
-	for (i = 0; i < t->header.used; i++) {
-		if (table_is_granted(&t->entries[i]))
-			pool_add(&use[table_pool(t, i)], &t->entries[i]);
-		if (table_is_orphan(t, i))
-			use[table_pool(t, i)].is_exclusive = true;
-	}
+	for (i = 0; i < t->header.used; i++)
+		pool_count(&use[table_pool(t, i)], t, i);
 	while ((i = settling_first(s, use)) != TABLE_CAPACITY) {
 		unsigned pool = table_pool(t, i);
 		unsigned got =

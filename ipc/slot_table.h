@@ -63,10 +63,10 @@ enum {
 
 enum {
 	TABLE_LENT = 1, /* `outer` was given while it waited, and may be younger */
-	TABLE_UP = 4,	/* the same, since the one that it was in has ended */
 	/* Of a run that has the machine alone: where that run is dead and this lives yet,
 	 * nobody starts beside it. */
 	TABLE_ALONE = 2,
+	TABLE_UP = 4,	/* as TABLE_LENT, since the hold that it was in has ended */
 	TABLE_LEFT = 8, /* an exclusive hold that it was in has ended */
 };
 
